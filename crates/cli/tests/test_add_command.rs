@@ -591,7 +591,7 @@ fn a_published_directory_is_added_from_a_static_server() {
 fn a_full_disk_leaves_everything_as_it_was() {
     let (repository, sandbox) = (Repository::with_skills(), empty_project());
     let source = repository.path().join("skills").display().to_string();
-    // Files above one or two kilobytes cannot be written, whether that is the skill, the journal or the lock.
+    // Files above one or two kilobytes cannot be written: the store is the first of them.
     let limited = |arguments: &[&str]| {
         let line = "trap '' 25; ulimit -f 2; exec \"$0\" \"$@\"";
         let command = [&["-c", line, env!("CARGO_BIN_EXE_rep")], arguments].concat();
@@ -603,11 +603,11 @@ fn a_full_disk_leaves_everything_as_it_was() {
         repository.write(&format!("skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "# S\n"));
     }
     let run = limited(&["add", &source, "--all", "--yes"]);
-    assert!(run.code == 3 && run.stderr.contains("File too large"), "{} {}", run.code, run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("repertoire.db"), "{} {}", run.code, run.stderr);
     assert_eq!(everything(&sandbox), before);
     repository.write("skills/csv/references/large.md", "x".repeat(9000));
     let run = limited(&["update", "--yes"]);
-    assert!(run.code == 3 && run.stderr.contains("File too large"), "{} {}", run.code, run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("repertoire.db"), "{} {}", run.code, run.stderr);
     assert_eq!(everything(&sandbox), before);
     // With room again, all goes well.
     sandbox.json(&["update", "--yes", "--json"]);

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
+use crate::git_repository::{Repository, empty_project};
 use crate::sandbox::{ALPHA, Run, Sandbox, assert_run, skill};
 
 /// Returns a sandbox whose skill `alpha` has two versions; the second is on disk.
@@ -17,7 +18,11 @@ fn with_two_versions() -> Sandbox {
 
 /// Returns the versions of `alpha` with these keys, the newest first.
 fn versions(sandbox: &Sandbox, keys: &[&str]) -> Vec<Value> {
-    let listed = sandbox.json(&["history", "alpha", "--json"]);
+    versions_of(sandbox, "alpha", keys)
+}
+
+fn versions_of(sandbox: &Sandbox, name: &str, keys: &[&str]) -> Vec<Value> {
+    let listed = sandbox.json(&["history", name, "--json"]);
     let pick = |version: &Value| keys.iter().map(|key| version[key].clone()).collect::<Value>();
     listed["versions"].as_array().unwrap().iter().map(pick).collect()
 }
@@ -321,4 +326,56 @@ fn the_recorded_version_of_a_broken_skill_is_shown_wherever_it_is_served() {
     assert!(sandbox.run(&["show", "alpha", "--file", "SKILL.md"]).stdout.contains("Do it twice."));
     let read = sandbox.run(&["call", "read_skill_file", r#"{"skill": "alpha", "path": "SKILL.md"}"#]);
     assert!(read.stdout.contains("Do it twice."), "{}", read.transcript());
+}
+
+const PDF: &str = ".agents/skills/pdf/SKILL.md";
+
+#[test]
+fn added_skills_have_versions_from_the_first_day() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    let origins = |expect: &[&str]| {
+        let expect: Vec<Value> = expect.iter().map(|origin| json!([origin])).collect();
+        assert_eq!(versions_of(&sandbox, "pdf", &["origin"]), expect);
+    };
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    origins(&["add"]);
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    origins(&["add"]);
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
+    repository.commit();
+    sandbox.write(PDF, sandbox.read(PDF).replace("First.", "First, my way."));
+    sandbox.json(&["update", "--yes", "--json"]);
+    origins(&["update", "edit", "add"]);
+    let diff = sandbox.run(&["diff", "pdf", "2", "3"]).stdout;
+    assert!(diff.contains("-Third.\n+Third, from the source.\n") && !diff.contains("my way"), "{diff}");
+    let rolled_back = sandbox.run(&["rollback", "pdf", "1", "--yes"]);
+    assert_eq!(rolled_back.code, 0, "{}", rolled_back.stderr);
+    assert!(!sandbox.read(PDF).contains("my way") && !sandbox.read(PDF).contains("from the source"));
+    // What is removed comes back, with edits that no command saw.
+    sandbox.write(PDF, sandbox.read(PDF).replace("Second.", "Second, unseen."));
+    assert_eq!(sandbox.run(&["remove", "pdf", "--force", "--yes"]).code, 0);
+    origins(&["edit", "rollback", "update", "edit", "add"]);
+    assert_eq!(sandbox.run(&["rollback", "pdf", "5", "--yes"]).code, 0);
+    assert!(sandbox.read(PDF).contains("Second, unseen."));
+}
+
+#[test]
+fn added_skills_have_versions_in_a_store_elsewhere_and_their_files_here() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    sandbox.write("../home/.config/repertoire/config.toml", "store.url = \"elsewhere.db\"\n");
+    sandbox.write("../home/.local/state/repertoire/bundles/00/old", "of an earlier version\n");
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    assert_eq!(versions_of(&sandbox, "pdf", &["origin"]), [json!(["add"])]);
+    let state = sandbox.home().join(".local/state/repertoire");
+    assert!(state.join("repertoire.db").is_file() && !state.join("bundles").is_dir());
+    // A store that is away is no reason not to change skills.
+    std::fs::remove_file(sandbox.project().join("elsewhere.db")).unwrap();
+    std::fs::create_dir(sandbox.project().join("elsewhere.db")).unwrap();
+    let run = sandbox.run(&["remove", "pdf", "--yes"]);
+    assert!(
+        run.code == 0 && run.stderr.contains("the new versions of the skills are not recorded"),
+        "{}",
+        run.stderr
+    );
+    assert!(!sandbox.project().join(PDF).is_file());
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::git_repository::{Repository, empty_project};
 use crate::machine::skipped;
 use crate::postgres_server::Server;
 use crate::sandbox::{Run, Sandbox, skill};
@@ -133,6 +134,26 @@ fn processes_that_write_one_file_at_once_lose_nothing() {
     assert_eq!(sandbox.events().len(), 200);
     let versions = sandbox.json(&["history", "alpha", "--json"])["versions"].as_array().unwrap().len();
     assert!(versions >= 5, "{versions}");
+}
+
+#[test]
+fn skills_are_not_changed_without_a_store_to_undo_it() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    let pdf = ".agents/skills/pdf/SKILL.md";
+    let (before, file) = (sandbox.read(pdf), state(&sandbox).join("repertoire.db"));
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, [0x5a; 100_000]).unwrap();
+    let _ = ["db-wal", "db-shm"].map(|extension| fs::remove_file(file.with_extension(extension)));
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
+    repository.commit();
+    for command in [&["remove", "pdf", "--yes"][..], &["update", "--yes"]] {
+        expect_refused(&sandbox.run(command), "and a new one is made");
+        assert_eq!(sandbox.read(pdf), before);
+    }
+    assert!(sandbox.run(&["outdated"]).stdout.contains("outdated"));
+    fs::write(&file, whole).unwrap();
+    assert_eq!(sandbox.run(&["remove", "pdf", "--yes"]).code, 0);
 }
 
 #[test]

@@ -21,6 +21,14 @@ fn edit(sandbox: &Sandbox, from: &str, to: &str) {
     sandbox.write(PDF, text.replace(from, to));
 }
 
+/// Removes the store, with the files of skills as they were added.
+fn forget_contents(sandbox: &Sandbox) {
+    for ending in ["db", "db-wal", "db-shm"] {
+        let _ =
+            fs::remove_file(sandbox.home().join(".local/state/repertoire/repertoire").with_extension(ending));
+    }
+}
+
 /// Returns the state of each skill in a JSON document.
 fn states(document: &serde_json::Value) -> Vec<(String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -97,12 +105,12 @@ fn an_update_shows_new_findings_and_files_that_are_left_out() {
 }
 
 #[test]
-fn edits_are_merged_without_the_store_of_fetched_skills() {
+fn edits_are_merged_without_the_stored_files() {
     let (repository, sandbox) = added();
     edit(&sandbox, "First.", "First, my way.");
     repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
     repository.commit();
-    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    forget_contents(&sandbox);
     sandbox.json(&["update", "--yes", "--json"]);
     let text = sandbox.read(PDF);
     assert!(text.contains("First, my way.") && text.contains("Third, from the source."), "{text}");
@@ -246,7 +254,7 @@ fn a_missing_skill_whose_locked_state_is_gone_is_added_anew() {
     assert!(run.code == 1 && run.stderr.starts_with("missing: plain"), "{}{}", run.stdout, run.stderr);
     // As in another clone of the project, after the source changed.
     sandbox.write("../plain/SKILL.md", skill("plain", "two\n"));
-    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    forget_contents(&sandbox);
     assert_eq!(sandbox.run(&["update", "--yes"]).code, 1);
     assert_run!(sandbox.run(&["sync"]), @r#"
     exit 1
@@ -266,7 +274,7 @@ fn a_commit_that_is_gone_is_reported_without_advice_to_write_it_in_full() {
     let commit = lock.lines().find_map(|line| line.strip_prefix("resolved = ")).unwrap().trim_matches('"');
     sandbox.write("repertoire.lock", lock.replace(commit, &"1".repeat(40)));
     fs::remove_dir_all(sandbox.project().join(".agents/skills/pdf")).unwrap();
-    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    forget_contents(&sandbox);
     let run = sandbox.run(&["sync"]);
     assert!(run.code == 1 && !run.stderr.contains("written in full"), "{}", run.stderr);
     let command = format!("`rep add {} --skill pdf` takes the newest one", repository.url());
@@ -280,7 +288,7 @@ fn an_edited_skill_whose_commit_is_gone_is_removed_by_force_and_added_anew() {
     let commit = lock.lines().find_map(|line| line.strip_prefix("resolved = ")).unwrap().trim_matches('"');
     sandbox.write("repertoire.lock", lock.replace(commit, &"1".repeat(40)));
     edit(&sandbox, "Second.", "Second, my way.");
-    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    forget_contents(&sandbox);
     let run = sandbox.run(&["sync", "--force"]);
     let add = format!("rep add {} --skill pdf", repository.url());
     let advice = format!("`rep remove --force pdf` and then `{add}` takes the newest one");

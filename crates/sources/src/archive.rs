@@ -301,4 +301,50 @@ mod tests {
         let error = unpack("a.tar", &tar(&entries), "", &mut tree).unwrap_err();
         assert!(error.to_string().contains("more than 10 files"), "{error}");
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_keep_the_right_to_be_executed_and_go_below_the_prefix() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let directory = tempfile::tempdir().unwrap();
+        let mut tree = TreeWriter::create(directory.path(), LIMITS).unwrap();
+        unpack("a", &zip(&[("run.sh", 0o755, b"x"), ("SKILL.md", 0o644, b"x")]), "pdf/", &mut tree).unwrap();
+        let mode = |name: &str| {
+            directory.path().join("pdf").join(name).metadata().unwrap().permissions().mode() & 0o100
+        };
+        assert_eq!((mode("run.sh"), mode("SKILL.md")), (0o100, 0));
+    }
+
+    #[test]
+    fn archives_that_are_cut_off_are_refused() {
+        let regular = EntryType::Regular;
+        let files = [("SKILL.md", regular, &[b'x'; 600][..]), ("a.md", regular, &[b'y'; 600])];
+        let packed = tar(&files);
+        // In the first file, in what fills its last block, in the second header and in the second file.
+        for end in [700, 1400, 1700, 2100] {
+            for cut in [packed[..end].to_vec(), gzip(&packed[..end])] {
+                let error = unpacked(&cut).unwrap_err();
+                assert!(error.contains("damaged"), "{end}: {error}");
+            }
+        }
+        let zipped_tar = gzip(&packed);
+        assert!(unpacked(&zipped_tar[..zipped_tar.len() / 2]).unwrap_err().contains("damaged"));
+        let zipped = zip(&[("SKILL.md", 0o644, &[b'x'; 600])]);
+        for end in 2..zipped.len() {
+            assert!(unpacked(&zipped[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_entries_of_a_zip_archive_is_read_from_its_end() {
+        let check = |bytes: &[u8], expect: Option<usize>| assert_eq!(zip_entries(bytes), expect);
+        check(&zip(&[]), Some(0));
+        check(&zip(&[("a", 0o644, b"x"), ("b", 0o644, b"y")]), Some(2));
+        check(b"PK\x05\x06", None);
+        check(b"", None);
+        let mut many = b"PK\x05\x06".to_vec();
+        many.extend([0xff; 18]);
+        check(&many, None);
+    }
 }

@@ -1,13 +1,15 @@
 //! Changes of added skills and their locks: all or none, also after a crash.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use repertoire::change::{
-    self, BundleStore, ChangePlace, ChangeSteps, FileStep, Recovery, SkillStep, WriterLock, read_file,
-    recover_locked,
+    self, ChangePlace, ChangeSteps, FileStep, Recovery, SkillStep, WriterLock, read_file, recover_locked,
 };
+use repertoire::history::MAX_RECORDED_BYTES;
+use repertoire::store::{LazyStore, NewVersion, Origin, put_skills};
 use repertoire_model::SkillName;
-use repertoire_model::patch::SkillFiles;
+use repertoire_model::patch::{SkillFiles, bundle};
 
 use crate::installation::Installation;
 use crate::lock::{self, Lock, LockedSkill};
@@ -55,16 +57,16 @@ pub struct AppliedChange {
 }
 
 /// Completes or undoes an interrupted change of `installation`; `None` if there is none, or another process is at it.
-pub fn recover(installation: &Installation, store: &BundleStore) -> Result<Option<Recovery>, Error> {
+pub fn recover(installation: &Installation, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
 
-/// Carries out `change`, all of it or nothing.
+/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`].
 ///
 /// Fails with [`ErrorKind::Changed`] if a skill or the lock is not as the change expects.
 pub fn apply(
     installation: &Installation,
-    store: &BundleStore,
+    store: &LazyStore,
     change: &Change,
 ) -> Result<AppliedChange, Error> {
     let place: ChangePlace = installation.change_place();
@@ -87,7 +89,44 @@ pub fn apply(
                 .hint("the next command tries it again"),
         }
     })?;
-    Ok(AppliedChange { notes: note.into_iter().collect(), _applied: applied })
+    let mut notes: Vec<String> = note.into_iter().collect();
+    if let Err(error) = record_versions(installation, store, change) {
+        notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
+    }
+    Ok(AppliedChange { notes, _applied: applied })
+}
+
+/// Records the states of skills that `change` found and those that it made as versions in `store`, unless they are too large for that.
+pub fn record_versions(
+    installation: &Installation,
+    store: &LazyStore,
+    change: &Change,
+) -> Result<(), repertoire::Error> {
+    let time = SystemTime::now();
+    let directory = installation.skills.canonicalize().unwrap_or_else(|_| installation.skills.clone());
+    let (mut skills, mut versions) = (Vec::new(), Vec::new());
+    for skill in &change.skills {
+        let identity = directory.join(skill.name.as_str()).to_string_lossy().into_owned();
+        let is_added = skill.before.is_none() || skill.before == skill.after;
+        let before = skill.before.as_ref().filter(|_| !is_added);
+        let after_origin = if is_added { Origin::Add } else { Origin::Update };
+        let states = before.map(|files| (files, Origin::Edit));
+        for (files, origin) in states.into_iter().chain(skill.after.iter().map(|files| (files, after_origin)))
+        {
+            if files.values().map(|file| file.bytes.len() as u64).sum::<u64>() > MAX_RECORDED_BYTES {
+                continue;
+            }
+            let digest = bundle(files).digest();
+            let is_locked = skill.locked_before.as_ref().is_some_and(|locked| locked.digest == digest);
+            let origin = if is_locked { Origin::Add } else { origin };
+            let (name, skill) = (skill.name.to_string(), identity.clone());
+            versions.push(NewVersion { skill, name, digest, time, origin, author: None });
+            skills.push(files);
+        }
+    }
+    let store = store.get()?;
+    put_skills(&*store, &skills)?;
+    store.add_versions(&versions)
 }
 
 /// Returns the lock files with their texts before and after `change`, the lock of Repertoire last, and a note about one that is left alone.
@@ -129,3 +168,6 @@ fn lock_files(
     files.push(FileStep { path: installation.lock.clone(), before, after });
     Ok((files, note))
 }
+
+#[cfg(test)]
+mod tests;

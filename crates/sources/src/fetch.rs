@@ -207,3 +207,127 @@ fn plugins_and_note(root: &Path) -> (Vec<PluginElsewhere>, Vec<String>) {
         Err(note) => (Vec::new(), vec![note]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::tests::repository::{TestRepository, skill};
+    use crate::source::SourceText;
+
+    #[test]
+    fn whole_commits_are_told_from_other_references() {
+        let check = |text: &str, expect: bool| assert_eq!(is_commit(text), expect, "{text}");
+        check(&"0a".repeat(20), true);
+        check(&"F1".repeat(32), true);
+        check(&"0a".repeat(19), false);
+        check(&"0g".repeat(20), false);
+        check("main", false);
+        check("", false);
+    }
+
+    #[test]
+    fn the_only_directory_of_an_archive_is_the_source() {
+        let check = |files: &[&str], expect: &str| {
+            let root = tempfile::tempdir().unwrap();
+            for file in files {
+                let path = root.path().join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "x").unwrap();
+            }
+            assert_eq!(without_wrapper(root.path().to_owned()), root.path().join(expect), "{files:?}");
+        };
+        check(&["repo-main/SKILL.md"], "repo-main");
+        check(&["repo-main/a/SKILL.md", "repo-main/b/SKILL.md"], "repo-main");
+        check(&["SKILL.md"], "");
+        check(&["a/SKILL.md", "b/SKILL.md"], "");
+        check(&["a/SKILL.md", "README.md"], "");
+        check(&[], "");
+    }
+
+    /// Returns the error of fetching `text`, whose paths count from `directory`.
+    fn failure(text: &str, directory: &Path) -> Error {
+        let source = SourceText::parse(text, directory, None).unwrap().source;
+        fetch(&source, &FetchOptions::new(directory.join("scratch"))).unwrap_err()
+    }
+
+    #[test]
+    fn sources_that_are_not_there_or_not_sound_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("text.zip"), "no archive").unwrap();
+        fs::write(directory.path().join("file"), "no directory").unwrap();
+        let large = fs::File::create(directory.path().join("large.zip")).unwrap();
+        large.set_len(MAX_PACKED + 1).unwrap();
+        let check = |text: &str, kind: ErrorKind, reason: &str| {
+            let error = failure(text, directory.path());
+            assert_eq!(error.kind(), kind, "{text}: {error}");
+            assert!(error.to_string().contains(reason), "{error}");
+        };
+        check("./missing", ErrorKind::NotFound, "there is no directory");
+        check("./file", ErrorKind::NotFound, "neither a directory nor an archive");
+        check("missing.zip", ErrorKind::NotFound, "there is no archive");
+        check("text.zip", ErrorKind::Refused, "neither zip nor tar nor tar.gz");
+        check("large.zip", ErrorKind::Refused, "more than 10 MiB");
+        check("file:///no/such/repository", ErrorKind::NotFound, "there is no repository");
+    }
+
+    #[test]
+    fn an_archive_has_its_digest_as_version_and_is_removed_with_the_tree() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_ustar();
+        header.set_size(1);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, "wrapper/SKILL.md", &b"x"[..]).unwrap();
+        let bytes = builder.into_inner().unwrap();
+        let path = directory.path().join("a.tar");
+        fs::write(&path, &bytes).unwrap();
+        let scratch = directory.path().join("scratch");
+        let tree = fetch(&Source::ArchiveFile(path), &FetchOptions::new(&scratch)).unwrap();
+        assert_eq!(tree.resolved, Some(Digest::of(&bytes).to_string()));
+        assert_eq!(tree.resolved_of("any"), tree.resolved);
+        assert!(tree.root.ends_with("wrapper") && tree.root.join("SKILL.md").is_file());
+        drop(tree);
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_newest_version_is_known_of_repositories_alone() {
+        let repository = TestRepository::with(&[("SKILL.md", &skill("a", "A.\n"))]);
+        let commit = repository.git(&["rev-parse", "HEAD"]);
+        let scratch = tempfile::tempdir().unwrap();
+        let check = |source: Source, expect: Option<&str>| {
+            let found = newest_version(&source, &FetchOptions::new(scratch.path())).unwrap();
+            assert_eq!(found.as_deref(), expect, "{source}");
+        };
+        check(repository.newest(), Some(&commit));
+        check(Source::Git(repository.source(Some("main"), None)), Some(&commit));
+        check(Source::Git(repository.source(Some("gone"), None)), None);
+        // A commit is asked of nobody.
+        let pinned = "1".repeat(40);
+        let elsewhere =
+            GitSource { url: "https://a.invalid/r".to_owned(), ..repository.source(Some(&pinned), None) };
+        check(Source::Git(elsewhere), Some(&pinned));
+        check(Source::Directory(repository.path()), None);
+        check(Source::WellKnown("https://a.invalid".to_owned()), None);
+    }
+
+    #[test]
+    fn a_repository_is_fetched_with_its_commit_and_its_marketplace() {
+        let marketplace = r#"{"plugins": [{"name": "x", "source": {"source": "github", "repo": "o/x"}}]}"#;
+        let repository = TestRepository::with(&[
+            ("skills/a/SKILL.md", &skill("a", "A.\n")),
+            (crate::marketplace::MARKETPLACE_FILE, marketplace),
+        ]);
+        let scratch = tempfile::tempdir().unwrap();
+        let fetched = |path| {
+            let source = Source::Git(repository.source(None, path));
+            fetch(&source, &FetchOptions::new(scratch.path())).unwrap()
+        };
+        let whole = fetched(None);
+        assert_eq!((whole.plugins.len(), whole.below.as_deref()), (1, None));
+        assert_eq!(whole.resolved, Some(repository.git(&["rev-parse", "HEAD"])));
+        let part = fetched(Some("skills/a"));
+        assert_eq!((part.plugins.len(), part.below.as_deref()), (0, Some("skills/a")));
+        assert!(part.root.join("SKILL.md").is_file());
+    }
+}

@@ -207,3 +207,73 @@ fn path_in_source(tree: &FetchedTree, resolved: &Path, directory: &str) -> Strin
         tree.below.iter().map(String::as_str).chain(below.iter().map(String::as_str)).collect();
     if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use repertoire_model::patch::FileData;
+
+    use super::*;
+    use crate::git::tests::repository::skill;
+    use crate::{FetchOptions, fetch};
+
+    /// Returns the skills of a directory with `files`, each with its path and the reason that it cannot be added.
+    fn found(files: &[(&str, &str)]) -> Vec<(String, String, Option<String>)> {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let source = Source::Directory(directory.path().to_owned());
+        let tree = fetch(&source, &FetchOptions::new(directory.path().join("scratch"))).unwrap();
+        let skills = find_skills(&tree, &Policy::default());
+        skills.into_iter().map(|skill| (skill.name.to_string(), skill.path, skill.fault)).collect()
+    }
+
+    #[test]
+    fn skills_are_found_once_wherever_a_source_keeps_them() {
+        let check = |files: &[(&str, &str)], expect: &[(&str, &str)]| {
+            let found = found(files);
+            let found: Vec<(&str, &str)> =
+                found.iter().map(|(name, path, _)| (name.as_str(), path.as_str())).collect();
+            assert_eq!(found, expect);
+        };
+        let (a, b) = (skill("a", "A.\n"), skill("b", "B.\n"));
+        check(&[], &[]);
+        check(&[("SKILL.md", &a)], &[("a", ".")]);
+        check(&[("skills/b/SKILL.md", &b), ("x/a/SKILL.md", &a)], &[("a", "x/a"), ("b", "skills/b")]);
+        check(&[(".claude/skills/a/SKILL.md", &a)], &[("a", ".claude/skills/a")]);
+        // A copy for another client is the same skill.
+        check(&[(".claude/skills/a/SKILL.md", &a), ("skills/a/SKILL.md", &a)], &[("a", ".claude/skills/a")]);
+    }
+
+    #[test]
+    fn skills_that_cannot_be_added_have_the_reason() {
+        let check = |text: &str, reason: Option<&str>| {
+            let fault = found(&[("a/SKILL.md", text)]).remove(0).2;
+            assert_eq!(fault.is_some(), reason.is_some(), "{fault:?}");
+            assert!(fault.unwrap_or_default().contains(reason.unwrap_or_default()));
+        };
+        check(&skill("a", "A.\n"), None);
+        check("---\nname: [\n", Some(""));
+        check(&skill("con", "A.\n"), Some("cannot be the name of a directory everywhere"));
+    }
+
+    #[test]
+    fn merged_files_have_to_be_a_sound_skill_of_the_same_name() {
+        let check = |list: &[(&str, String)], expect: Option<&str>| {
+            let files: SkillFiles = list
+                .iter()
+                .map(|(path, text)| (SkillPath::new(path).unwrap(), FileData::new(text.as_str())))
+                .collect::<BTreeMap<_, _>>();
+            let fault = manifest_fault(&files, &SkillName::new("a").unwrap(), &Policy::default());
+            assert_eq!(fault.as_deref(), expect);
+        };
+        check(&[("SKILL.md", skill("a", "A.\n"))], None);
+        check(&[("skill.md", skill("a", "A.\n"))], None);
+        check(&[("README.md", skill("a", "A.\n"))], Some("it has no SKILL.md"));
+        check(&[("SKILL.md", skill("b", "A.\n"))], Some("it is called `b`"));
+    }
+}

@@ -315,4 +315,52 @@ mod tests {
         let twice = format!("{text}\n{}", text.split_once("version = 1").unwrap().1);
         assert_eq!(Lock::parse(&twice).unwrap_err(), "`pdf` is there twice");
     }
+
+    #[test]
+    fn a_lock_file_is_read_or_refused_with_advice() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("repertoire.lock");
+        assert!(Lock::read(&path).unwrap().is_empty(), "there is none");
+        let check = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let error = Lock::read(&path).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Lock);
+            assert!(error.to_string().ends_with("repertoire.lock is not a lock"), "{error}");
+            assert!(error.hints()[0].contains("version control"));
+        };
+        check(b"\xff");
+        check(b"");
+        check(b"version = 1\n[[skill]]\nname = \"a\"\n");
+    }
+
+    #[test]
+    fn words_that_git_would_take_for_options_are_refused() {
+        let mut lock = Lock::default();
+        lock.insert(skill("pdf"));
+        let text = lock.to_text().unwrap();
+        let commit = skill("pdf").resolved.unwrap();
+        for (from, to) in [
+            ("ref = \"main\"", "ref = \"--upload-pack=x\""),
+            ("ref = \"main\"", "ref = \"a b\""),
+            ("ref = \"main\"", "ref = \"a\\nb\""),
+            (commit.as_str(), "--output=x"),
+        ] {
+            let error = Lock::parse(&text.replace(from, to)).unwrap_err();
+            assert_eq!(error, "`pdf` has no valid reference", "{to}");
+        }
+    }
+
+    #[test]
+    fn skills_are_found_replaced_and_removed_by_name() {
+        let mut lock = Lock::default();
+        lock.insert(skill("pdf"));
+        lock.insert(LockedSkill { path: "other".to_owned(), ..skill("pdf") });
+        assert_eq!((lock.skills().len(), lock.get("pdf").unwrap().path.as_str()), (1, "other"));
+        for name in ["csv", "", "../pdf"] {
+            assert_eq!(lock.get(name), None, "{name}");
+        }
+        assert!(lock.remove(&SkillName::new("csv").unwrap()).is_none());
+        assert!(lock.remove(&SkillName::new("pdf").unwrap()).is_some() && lock.is_empty());
+        assert_eq!(Lock::parse(&lock.to_text().unwrap()).unwrap(), lock);
+    }
 }

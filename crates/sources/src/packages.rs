@@ -109,3 +109,19 @@ fn incomplete(package: &Package) -> Error {
     let message = format!("the registry does not say what is needed to fetch {}", package.name);
     Error::new(ErrorKind::Refused, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_mirrors_are_relative_to_their_page() {
+        let page = "https://mirror.example/pypi/pkg/json";
+        let check = |reference: &str, expect: &str| {
+            assert_eq!(resolved(page, reference).as_deref(), Some(expect), "{reference}");
+        };
+        check("https://files.example/pkg.whl", "https://files.example/pkg.whl");
+        check("pkg.whl", "https://mirror.example/pypi/pkg/pkg.whl");
+        check("../../packages/pkg.whl", "https://mirror.example/packages/pkg.whl");
+    }
+}

@@ -87,4 +87,47 @@ mod tests {
         check("a\n", "b\n", 0);
         check("", "", 0);
     }
+
+    #[test]
+    fn the_same_directory_is_surer_than_a_similar_text() {
+        let found = |name: &str, path: &str, list: &[(&str, &str)]| {
+            let directory = tempfile::tempdir().unwrap();
+            std::fs::write(
+                directory.path().join("SKILL.md"),
+                crate::git::tests::repository::skill(name, "x"),
+            )
+            .unwrap();
+            let source = crate::Source::Directory(directory.path().to_owned());
+            let tree = crate::fetch(&source, &crate::FetchOptions::new(directory.path())).unwrap();
+            let skill = crate::find_skills(&tree, &repertoire_model::Policy::default()).remove(0);
+            let files = files(list);
+            let digest = repertoire_model::patch::bundle(&files).digest();
+            FoundSkill { path: path.to_owned(), files, digest, ..skill }
+        };
+        let before = files(&[("SKILL.md", "one\ntwo\nthree\nfour\n"), ("LICENSE", "same")]);
+        let locked = LockedSkill {
+            name: repertoire_model::SkillName::new("old").unwrap(),
+            source: "o/r".to_owned(),
+            reference: None,
+            path: "skills/old".to_owned(),
+            resolved: None,
+            digest: repertoire_model::patch::bundle(&before).digest(),
+            files: LockedSkill::digests(&before),
+        };
+        let similar = found("similar", "skills/similar", &[("SKILL.md", "one\ntwo\nthree\n4\n")]);
+        let there = found("there", "skills/old", &[("SKILL.md", "nothing in common\n")]);
+        let other = found("other", "skills/other", &[("SKILL.md", "nothing in common\n")]);
+        let check = |known: Option<&SkillFiles>, candidates: &[&FoundSkill], expect: Option<&str>| {
+            let found = renamed(&locked, known, candidates).map(|skill| skill.name.as_str());
+            assert_eq!(found, expect);
+        };
+        check(Some(&before), &[&similar, &there], Some("there"));
+        check(Some(&before), &[&other, &similar], Some("similar"));
+        check(None, &[&other, &similar], None);
+        check(Some(&before), &[&other], None);
+        check(Some(&before), &[], None);
+        // The digests in the lock tell of files that are the same.
+        let same = found("same", "x", &[("SKILL.md", "other\n"), ("LICENSE", "same")]);
+        check(None, &[&other, &same], Some("same"));
+    }
 }

@@ -593,4 +593,97 @@ mod tests {
             proptest::prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(expect), "{}", locked);
         }
     }
+
+    #[test]
+    fn references_are_given_to_repositories_and_packages_once() {
+        let check = |text: &str, reference: &str, expect: Result<&str, &str>| {
+            let found = parsed(text).unwrap().source.with_reference(reference);
+            match (found, expect) {
+                (Ok(source), Ok(expect)) => assert_eq!(source.reference(), Some(expect), "{text}"),
+                (Err(error), Err(reason)) => assert!(error.to_string().contains(reason), "{error}"),
+                (found, expect) => panic!("{text}: {found:?} is not {expect:?}"),
+            }
+        };
+        check("owner/repo", "v1", Ok("v1"));
+        check("git@example.com:o/r.git", "feature/x", Ok("feature/x"));
+        check("npm:pkg", "2.0", Ok("2.0"));
+        check("pypi:pkg==1.0", "2.0", Ok("2.0"));
+        check("owner/repo#main", "v1", Err("names a branch, a tag or a commit already"));
+        check("https://github.com/o/r/tree/main/x", "v1", Err("names a branch, a tag or a commit already"));
+        check("owner/repo", "--upload-pack=x", Err("no branch, tag or commit"));
+        for text in ["./skills", "a.zip", "https://example.com/a.zip", "https://example.com"] {
+            check(text, "v1", Err("only repositories and packages"));
+        }
+    }
+
+    #[test]
+    fn the_version_of_a_lock_takes_the_place_of_a_branch() {
+        let check = |text: &str, resolved: Option<&str>, expect: Option<&str>| {
+            let source = parsed(text).unwrap().source.at(resolved);
+            assert_eq!(source.reference(), expect, "{text}");
+        };
+        check("owner/repo#main", Some("0123"), Some("0123"));
+        check("owner/repo#main", None, Some("main"));
+        check("npm:pkg", Some("1.0"), Some("1.0"));
+        check("pypi:pkg==2.0", Some("1.0"), Some("1.0"));
+        check("./skills", Some("1.0"), None);
+    }
+
+    #[test]
+    fn paths_in_a_lock_are_relative_to_the_project() {
+        let check = |base: &str, path: &str, expect: &str| {
+            assert_eq!(relative_text(Path::new(base), Path::new(path)), expect, "{path} in {base}");
+        };
+        check("/a/b", "/a/b/skills", "./skills");
+        check("/a/b", "/a/b", ".");
+        check("/a/b", "/a/c/d", "../c/d");
+        check("/a/b/c", "/a/x", "../../x");
+        check("/a/b", "/x/y", "/x/y");
+        check("/", "/x/y", "/x/y");
+    }
+
+    #[test]
+    fn pages_of_hosts_that_are_no_directories_are_refused() {
+        let check = |text: &str, reason: &str| {
+            let shown = shown(text);
+            assert!(shown.contains(reason), "{text}: {shown}");
+        };
+        check("https://github.com/o/r/issues/1", "no page of a directory");
+        check("https://github.com/o/r/tree", "no page of a directory");
+        check("https://github.com/o/r/tree/main#v1", "names a branch twice");
+        check("https://", "it has no host");
+        check("owner/repo@", "no skill behind `@`");
+        check("owner/.repo", "neither owner/repo");
+        check(&format!("owner/{}", "x".repeat(MAX_BYTES)), "too long");
+        check("git+https://host", "no address of a git repository");
+        check("file://host/r", "no address of a git repository");
+    }
+
+    #[test]
+    fn packages_have_a_name_and_perhaps_a_version() {
+        let check = |package: &str, expect: Option<(&str, Option<&str>)>| {
+            let found = package_of("npm:x", package).ok();
+            let found = found.as_ref().map(|it| (it.name.as_str(), it.version.as_deref()));
+            assert_eq!(found, expect, "{package}");
+        };
+        check("pkg", Some(("pkg", None)));
+        check("pkg@latest", Some(("pkg", Some("latest"))));
+        check("pkg==1!2.0+local", Some(("pkg", Some("1!2.0+local"))));
+        check("@o/pkg", Some(("@o/pkg", None)));
+        check("@o/pkg@1", Some(("@o/pkg", Some("1"))));
+        for package in ["", "@o", "o/pkg", "@o/a/b", ".pkg", "a b", "pkg@", "pkg==", "pkg@a/b", "../x"] {
+            check(package, None);
+        }
+    }
+
+    #[test]
+    fn passwords_in_addresses_are_noticed() {
+        let check = |url: &str, expect: bool| assert_eq!(has_credentials(url), expect, "{url}");
+        check("https://me@example.com/r", true);
+        check("https://me:secret@example.com/r", true);
+        check("ssh://git@example.com/r", false);
+        check("ssh://git:secret@example.com/r", true);
+        check("https://example.com/a@b", false);
+        check("git@example.com:r", false);
+    }
 }

@@ -201,4 +201,18 @@ mod tests {
         assert_eq!(add("a/e", 1), "it has more than 4 files");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
+
+    #[test]
+    fn a_directory_that_is_removed_can_be_written_again_and_still_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut tree = TreeWriter::create(directory.path(), TreeLimits { files: 3, bytes: 100 }).unwrap();
+        tree.add("a/SKILL.md", false, b"x").unwrap();
+        tree.add("ab/SKILL.md", false, b"x").unwrap();
+        tree.remove_directory("a").unwrap();
+        tree.remove_directory("never").unwrap();
+        assert!(!directory.path().join("a").is_dir() && directory.path().join("ab/SKILL.md").is_file());
+        tree.add("A/SKILL.md", false, b"y").unwrap();
+        assert_eq!(tree.room(), 97);
+        assert!(matches!(tree.add("c", false, b"x"), Err(TreeFault::TooMany(3))));
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use repertoire::change::BundleStore;
+use repertoire::store::{LazyStore, find_skill_files, put_skill};
 use repertoire_model::patch::{Conflict, FileData, SkillFiles, merge};
 use repertoire_model::toolbox::{Capabilities, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{Document, ManifestSource, Policy, SkillPath};
@@ -59,7 +59,7 @@ pub struct NewestSkill {
 pub fn check_updates(
     lock: &Lock,
     skills: &[&LockedSkill],
-    store: &BundleStore,
+    store: &LazyStore,
     base: &Path,
     home: Option<&Path>,
     options: &FetchOptions,
@@ -89,7 +89,7 @@ pub fn source_of(locked: &LockedSkill, base: &Path, home: Option<&Path>) -> Resu
 fn check_source(
     lock: &Lock,
     skills: &[&LockedSkill],
-    store: &BundleStore,
+    store: &LazyStore,
     base: &Path,
     home: Option<&Path>,
     options: &FetchOptions,
@@ -152,7 +152,7 @@ fn newest(
     tree: &FetchedTree,
     found: &[FoundSkill],
     candidates: &[&FoundSkill],
-    store: &BundleStore,
+    store: &LazyStore,
 ) -> Newest {
     let named = || found.iter().filter(|skill| skill.name == locked.name);
     // A skill that moved to another directory is followed.
@@ -165,7 +165,7 @@ fn newest(
         if let (Source::WellKnown(_), Some(reason)) = (&tree.source, tree.left_out.iter().find(is_about)) {
             return Newest::Broken(reason.clone());
         }
-        let files = store.get(&locked.digest).ok().flatten();
+        let files = store.get().and_then(|store| find_skill_files(&*store, &locked.digest)).ok().flatten();
         let renamed = renamed(locked, files.as_ref(), candidates);
         return renamed.map_or(Newest::Gone, |skill| Newest::Renamed(newest_skill(locked, tree, skill)));
     };
@@ -198,10 +198,11 @@ pub fn locked_files(
     locked: &LockedSkill,
     base: &Path,
     home: Option<&Path>,
-    store: &BundleStore,
+    store: &LazyStore,
     options: &FetchOptions,
 ) -> Result<Option<SkillFiles>, Error> {
-    if let Some(files) = store.get(&locked.digest)? {
+    let store = store.get()?;
+    if let Some(files) = find_skill_files(&*store, &locked.digest)? {
         return Ok(Some(files));
     }
     let source = source_of(locked, base, home)?;
@@ -210,7 +211,7 @@ pub fn locked_files(
     let found = find_skills(&tree, &Policy::default());
     let skill = found.into_iter().find(|skill| skill.digest == locked.digest);
     let Some(skill) = skill else { return Ok(None) };
-    store.put(&skill.files)?;
+    put_skill(&*store, &skill.files)?;
     Ok(Some(skill.files))
 }
 
@@ -294,44 +295,4 @@ pub fn allowed_tools(files: &SkillFiles) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use repertoire_model::repair::has_conflict_markers;
-
-    use super::*;
-
-    fn files(list: &[(&str, &str)]) -> SkillFiles {
-        list.iter().map(|(path, text)| (SkillPath::new(path).unwrap(), FileData::new(*text))).collect()
-    }
-
-    #[test]
-    fn edits_are_kept_and_conflicts_are_marked_in_a_copy() {
-        let base = files(&[("SKILL.md", "a\nb\nc\n"), ("x.md", "x\n"), ("gone.md", "g\n")]);
-        let ours =
-            files(&[("SKILL.md", "A\nb\nc\n"), ("x.md", "x\n"), ("gone.md", "g\n"), ("own.md", "o\n")]);
-        let theirs = files(&[("SKILL.md", "a\nb\nC\n"), ("x.md", "y\n")]);
-        let MergeOutcome::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
-        assert_eq!(merged, files(&[("SKILL.md", "A\nb\nC\n"), ("x.md", "y\n"), ("own.md", "o\n")]));
-        let theirs = files(&[("SKILL.md", "Z\nb\nc\n"), ("x.md", "y\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
-            panic!()
-        };
-        let path = SkillPath::new("SKILL.md").unwrap();
-        let conflict = |content| ConflictingFile { path: path.clone(), content };
-        assert_eq!(conflicts, [conflict(ConflictContent::Both)]);
-        let text = copy[&path].text().unwrap();
-        assert!(has_conflict_markers(text) && text.contains("A\n") && text.contains("Z\n"), "{text}");
-        assert_eq!(copy[&SkillPath::new("x.md").unwrap()].text(), Some("y\n"));
-        // A file that one side removed and the other changed.
-        let theirs = files(&[("x.md", "x\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
-            panic!()
-        };
-        assert_eq!(conflicts, [conflict(ConflictContent::Local)]);
-        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &theirs, &ours) else {
-            panic!()
-        };
-        assert_eq!(conflicts, [conflict(ConflictContent::Source)]);
-        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
-    }
-}
+mod tests;

@@ -184,3 +184,23 @@ fn encoded(c: char) -> String {
     let mut bytes = [0; 4];
     c.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_paths_of_an_index_become_directories_and_addresses() {
+        let check = |name: &str, expect: Option<&str>| {
+            assert_eq!(directory_name(name).as_deref(), expect, "{name}");
+        };
+        check("pdf", Some("pdf"));
+        check("../pdf", None);
+        check("con", None);
+        check("", None);
+        let address = |path: &str| path.chars().map(encoded).collect::<String>();
+        assert_eq!(address("references/a b.md"), "references/a%20b.md");
+        assert_eq!(address("a?b#c%"), "a%3Fb%23c%25");
+        assert_eq!(address("ä"), "%C3%A4");
+    }
+}

@@ -10,6 +10,7 @@ pub(crate) const SQLITE: &[&str] = &[
     include_str!("../migrations/sqlite/0001_initial.sql"),
     include_str!("../migrations/sqlite/0002_tokens.sql"),
     include_str!("../migrations/sqlite/0003_usage_identity.sql"),
+    include_str!("../migrations/sqlite/0004_recent_blobs.sql"),
 ];
 
 /// The changes of the tables of PostgreSQL, in order.
@@ -17,6 +18,7 @@ pub(crate) const POSTGRES: &[&str] = &[
     include_str!("../migrations/postgres/0001_initial.sql"),
     include_str!("../migrations/postgres/0002_tokens.sql"),
     include_str!("../migrations/postgres/0003_usage_identity.sql"),
+    include_str!("../migrations/postgres/0004_recent_blobs.sql"),
 ];
 
 /// Returns the number of the newest migration that was applied.

@@ -67,7 +67,7 @@ fn many_servers_at_once_make_the_tables_once() {
     });
     let store = PostgresStore::open(&url, &Certificates::none()).unwrap();
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 8);
-    assert_eq!(store.schema_version().unwrap(), 3);
+    assert_eq!(store.schema_version().unwrap(), 4);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn many_openers_at_once_make_the_tables_once_and_share_the_file() {
         }
     });
     let store = SqliteStore::open(path).unwrap();
-    assert_eq!(store.schema_version().unwrap(), 3);
+    assert_eq!(store.schema_version().unwrap(), 4);
     assert_eq!(store.location(), path.to_str().unwrap());
     assert_eq!(store.latest_version("/a").unwrap().unwrap().number, 40);
     assert_eq!(store.usage(None).unwrap()[0].calls, 80);

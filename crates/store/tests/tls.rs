@@ -53,7 +53,7 @@ fn certificates_are_verified() {
         assert!(error.contains("certificate") && error.contains("?sslrootcert=FILE"), "{error}");
         let store = PostgresStore::open(&format!("{url}?sslmode={mode}&sslrootcert={root}"), &no_authority())
             .unwrap();
-        assert_eq!(store.schema_version().unwrap(), 3);
+        assert_eq!(store.schema_version().unwrap(), 4);
     }
     let file = directory.path().join("server.crt");
     let given =

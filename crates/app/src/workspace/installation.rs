@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{BundleStore, Recovery};
+use repertoire::change::Recovery;
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
 use repertoire_clients::{CANONICAL, Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_sources::{
-    FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, SKILLS_LOCK_FILE, Source, SourceText,
-    recover,
+    AppliedChange, Change, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, SKILLS_LOCK_FILE,
+    Source, SourceText, apply, record_versions, recover,
 };
 
 use super::environment::{self as env, Env};
+use super::store::local_store;
 use super::workspace::Workspace;
 use crate::error::Error;
 
@@ -37,7 +38,7 @@ pub struct InterruptedChange {
 
 /// Completes or undoes changes of skills whose program was killed.
 pub fn finish_interrupted_changes(env: &Env) -> Vec<InterruptedChange> {
-    let Some(store) = store(env) else { return Vec::new() };
+    let store = local_store(env);
     let places = env.places();
     let mut changes = Vec::new();
     for owner in [Owner::Project, Owner::User] {
@@ -83,10 +84,6 @@ fn chain(error: &repertoire_sources::Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-fn store(env: &Env) -> Option<BundleStore> {
-    env.state_directory().map(|state| BundleStore::new(state.join("bundles")))
-}
-
 fn installation(env: &Env, places: &Places, owner: Owner) -> Option<Installation> {
     let base = places.base(owner)?;
     let state = env.state_directory()?;
@@ -130,11 +127,19 @@ impl Workspace {
         Ok(installation)
     }
 
-    /// Returns the store of fetched skills.
-    pub fn bundle_store(&self) -> Result<BundleStore, Error> {
-        store(&self.env).ok_or_else(|| {
-            Error::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
-        })
+    /// Carries out `change`, all of it or nothing, and records it in the store of this machine, and in that of the configuration.
+    pub fn apply(&self, installation: &Installation, change: &Change) -> Result<AppliedChange, Error> {
+        let mut applied = apply(installation, &self.content_store(), change)?;
+        if !self.settings.store_url.is_empty()
+            && let Err(error) = record_versions(installation, &self.lazy_store(), change)
+        {
+            applied.notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
+        }
+        // Earlier versions kept files of skills there, without which merges fetch them again.
+        if let Some(state) = self.env.state_directory() {
+            let _ = std::fs::remove_dir_all(state.join("bundles"));
+        }
+        Ok(applied)
     }
 
     /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.

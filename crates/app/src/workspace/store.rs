@@ -18,7 +18,9 @@ use repertoire::store::{self, LazyStore, MAX_PENDING, Proposal, ProposalLimits, 
 use repertoire::usage::most_loaded_first;
 use repertoire::{ErrorKind, Library, Provider, Registry};
 use repertoire_model::Pattern;
+use repertoire_store::SqliteStore;
 
+use super::environment::Env;
 use super::notify::Notifier;
 use super::unreadable_state::{STORE_FILE, UnreadableState};
 use super::workspace::Workspace;
@@ -70,6 +72,11 @@ impl Workspace {
     /// Returns the store, which is opened when it is needed first, once for the whole command.
     pub fn lazy_store(&self) -> LazyStore {
         self.store.get_or_init(|| self.store_opened_by(repertoire_store::open)).clone()
+    }
+
+    /// Returns the store of this machine, which has the files of added skills, wherever versions are recorded.
+    pub fn content_store(&self) -> LazyStore {
+        if self.settings.store_url.is_empty() { self.lazy_store() } else { local_store(&self.env) }
     }
 
     /// Returns the store, which `open` opens when it is needed first.
@@ -313,6 +320,15 @@ impl Workspace {
             write_markdown(&directory, proposal);
         }
     }
+}
+
+/// Returns the store in the state directory.
+pub(super) fn local_store(env: &Env) -> LazyStore {
+    let path = env.state_directory().map(|state| state.join(STORE_FILE));
+    LazyStore::new(move || match &path {
+        Some(path) => Ok(Arc::new(SqliteStore::open(path)?)),
+        None => Err(repertoire::Error::new(ErrorKind::Store).because("there is no state directory")),
+    })
 }
 
 fn no_store(location: &str) -> Error {

@@ -10,11 +10,10 @@ use super::kit_choice;
 pub(super) const STORE_FILE: &str = "repertoire.db";
 
 /// The parts of the state directory that `sudo rep` can make unreadable, in the order in which most commands read them.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 7] = [
     kit_choice::FILE_NAME,
     STORE_FILE,
     repertoire_exec::approval::APPROVALS_FILE,
-    "bundles",
     "changes",
     "conversations",
     "run",

@@ -10,7 +10,7 @@ use clap::Args;
 use repertoire::{Entry, State};
 use repertoire_clients::Owner;
 use repertoire_clients::link::{AddedLinks, Warning};
-use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, fetch, find_skills};
+use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
 use serde_json::json;
 
 use crate::added_links;
@@ -189,7 +189,7 @@ fn add(
         let applied = if plan.change.skills.is_empty() {
             None
         } else {
-            Some(apply(installation, &context.bundle_store()?, &plan.change)?)
+            Some(context.apply(installation, &plan.change)?)
         };
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             ui.warn(note)?;

@@ -21,7 +21,7 @@ use crate::wire::{Context, Library};
 
 /// Lists the versions of a skill, the newest first
 ///
-/// Sessions and servers record every change of a skill that they see, and `rep call` what it loads; this command records the skill as it is now. `rep diff` compares
+/// Sessions and servers record every change of a skill that they see, `rep call` what it loads, and `rep add`, `rep update` and `rep remove` what they change; this command records the skill as it is now. `rep diff` compares
 /// two versions, and `rep rollback` restores one.
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {

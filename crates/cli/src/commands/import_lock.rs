@@ -9,8 +9,8 @@ use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_model::text::count;
 use repertoire_sources::origin::{Comparison, Installer};
 use repertoire_sources::{
-    Change, ImportedSkill, Installation, Lock, LockedSkill, SKILLS_LOCK_FILE, SkillChange, apply,
-    folder_hash, imported,
+    Change, ImportedSkill, Installation, Lock, LockedSkill, SKILLS_LOCK_FILE, SkillChange, folder_hash,
+    imported,
 };
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<
     let number = changes.len();
     if number > 0 {
         let change = Change { skills: changes, links: Vec::new() };
-        for note in &apply(&installation, &context.bundle_store()?, &change)?.notes {
+        for note in &context.apply(&installation, &change)?.notes {
             ui.warn(note)?;
         }
     }

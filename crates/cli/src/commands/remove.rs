@@ -9,7 +9,7 @@ use repertoire_clients::link::{forget_links, links_to};
 use repertoire_clients::{Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_model::text::count;
-use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply};
+use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
@@ -93,7 +93,7 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();
     let change = Change { skills, links: links.clone() };
-    let applied = apply(&installation, &context.bundle_store()?, &change)?;
+    let applied = context.apply(&installation, &change)?;
     for note in &applied.notes {
         ui.warn(note)?;
     }

@@ -6,9 +6,7 @@ use clap::Args;
 use repertoire::change::read_installed;
 use repertoire_clients::Owner;
 use repertoire_model::patch::{SkillFiles, bundle};
-use repertoire_sources::{
-    Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, apply, locked_files,
-};
+use repertoire_sources::{Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, locked_files};
 use serde_json::{Value, json};
 
 use crate::added_links;
@@ -92,7 +90,7 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
         None
     } else {
         let change = Change { skills: changes, links: Vec::new() };
-        Some(apply(&installation, &context.bundle_store()?, &change)?)
+        Some(context.apply(&installation, &change)?)
     };
     for note in applied.iter().flat_map(|applied| &applied.notes) {
         ui.warn(note)?;
@@ -138,7 +136,7 @@ fn restored(
     let locked = skill.locked;
     let options = context.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
     let _progress = Progress::start(&context.env, "fetching");
-    let (store, home) = (context.bundle_store()?, context.env.home());
+    let (store, home) = (context.content_store(), context.env.home());
     let advice = || {
         let (add, name) = (add_command(locked, Owner::user_if(args.user)), &locked.name);
         let remove = if args.user { "rep remove --user" } else { "rep remove" };

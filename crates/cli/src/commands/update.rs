@@ -8,9 +8,10 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire::store::put_skill;
 use repertoire_clients::Owner;
 use repertoire_clients::link::{forget_links, links_to};
-use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
+use repertoire_sources::{Change, Lock, LockedSkill, SkillChange};
 use serde_json::{Value, json};
 
 use crate::added_links::link_added;
@@ -101,20 +102,19 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
         let old = old.flat_map(|name| links_to(&places, args.owner(), &installation.directory(name)));
         let old_links: Vec<PathBuf> = old.collect();
-        let store = context.bundle_store()?;
         // The change ends once its links are made.
         let applied = if changes.is_empty() {
             None
         } else {
             let change = Change { skills: changes, links: old_links.clone() };
-            Some(apply(&installation, &store, &change)?)
+            Some(context.apply(&installation, &change)?)
         };
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             ui.warn(note)?;
         }
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
-                store.put(&newest.skill.files)?;
+                put_skill(&*context.content_store().get()?, &newest.skill.files)?;
                 if !conflicts::write(&installation, &newest.locked, before, copy, conflicts)? {
                     let copy = conflicts::directory(&installation, &newest.locked.name);
                     ui.warn(&format!("{} was edited meanwhile, and stays as it is", copy.display()))?;
@@ -179,7 +179,7 @@ fn put_resolved_in_place(
     }
     let names: Vec<String> = changes.iter().map(|change| change.name.to_string()).collect();
     let change = Change { skills: changes, links: Vec::new() };
-    for note in &apply(&installation, &context.bundle_store()?, &change)?.notes {
+    for note in &context.apply(&installation, &change)?.notes {
         ui.warn(note)?;
     }
     for change in &change.skills {

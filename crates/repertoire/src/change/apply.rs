@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use repertoire_model::SkillName;
-use repertoire_model::patch::SkillFiles;
+use repertoire_model::patch::{SkillFiles, bundle};
 
-use super::bundle_store::BundleStore;
 use super::installed::InstalledSkill;
 use super::journal::{FileStep, Journal, JournalLink, JournalSkill, named_bundles};
 use super::parallel::in_parallel;
@@ -14,8 +14,12 @@ use super::place::ChangePlace;
 use super::recover::undo;
 use super::steps::{discard_removed, remove_links, set, write_files};
 use super::writer_lock::WriterLock;
-use crate::Error;
 use crate::history::sync_skills;
+use crate::store::{LazyStore, put_skills_safely};
+use crate::{Error, clock};
+
+/// The time for which content stays in the store that nothing names.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The steps of a change, which are all taken, or none.
 #[derive(Debug, Default)]
@@ -64,7 +68,6 @@ impl From<Error> for FailedChange {
 #[must_use]
 pub struct AppliedChange {
     place: ChangePlace,
-    store: BundleStore,
     _lock: WriterLock,
 }
 
@@ -73,21 +76,18 @@ impl Drop for AppliedChange {
         discard_removed(&self.place);
         // A journal that stays is that of a completed change, which the next command finds to be so.
         let _ = Journal::remove(&self.place);
-        if let Some(journals) = self.place.journal.parent() {
-            self.store.collect_garbage(&named_bundles(journals));
-        }
     }
 }
 
-/// Takes the steps of `change`, all of them or none. The caller holds `lock` since it read what is as before, and has completed or undone
-/// an interrupted change.
+/// Takes the steps of `change`, all of them or none; before the first one, `store` has the files of all its skills. The caller holds
+/// `lock` since it read what is as before, and has completed or undone an interrupted change.
 ///
 /// Fails with [`ErrorKind::FileChanged`](crate::ErrorKind::FileChanged) or [`ErrorKind::AlreadyThere`](crate::ErrorKind::AlreadyThere)
 /// if a skill or a file is not as the change expects.
 pub fn apply(
     lock: WriterLock,
     place: &ChangePlace,
-    store: &BundleStore,
+    store: &LazyStore,
     change: &ChangeSteps<'_>,
 ) -> Result<AppliedChange, FailedChange> {
     for file in &change.files {
@@ -96,19 +96,35 @@ pub fn apply(
     let link = |path: &PathBuf| Some(JournalLink { path: path.clone(), to: fs::read_link(path).ok()? });
     let links = change.links.iter().filter_map(link).collect();
     let mut journal = Journal { skills: Vec::new(), files: change.files.clone(), links, is_undo: false };
-    let stored = in_parallel(&change.skills, |skill| -> Result<JournalSkill, Error> {
-        // What the skill was is needed to undo the change. Without what it will be, the change is undone.
-        let before = skill.before.map(|files| store.put_durably(files)).transpose()?;
-        let after = skill.after.map(|files| store.put(files)).transpose()?;
-        Ok(JournalSkill { name: skill.name.clone(), before, after, others: skill.others.to_vec() })
+    if !change.skills.is_empty() {
+        store_skills(place, store, change)?;
+    }
+    let digest = |files: &SkillFiles| bundle(files).digest();
+    journal.skills = in_parallel(&change.skills, |skill| JournalSkill {
+        name: skill.name.clone(),
+        before: skill.before.map(digest),
+        after: skill.after.map(digest),
+        others: skill.others.to_vec(),
     });
-    journal.skills = stored.into_iter().collect::<Result<_, _>>()?;
     journal.write(place)?;
     if let Err(error) = carry_out(place, change, &journal) {
         let undo = undo(place, store, &mut journal).err().map(Box::new);
         return Err(FailedChange { error, undo });
     }
-    Ok(AppliedChange { place: place.clone(), store: store.clone(), _lock: lock })
+    Ok(AppliedChange { place: place.clone(), _lock: lock })
+}
+
+/// Stores the files of the skills as they are, which are needed to undo the change, and as they will be, which are needed to complete it,
+/// so that they survive a power failure. What earlier changes stored and nothing names any more is removed before.
+fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>) -> Result<(), Error> {
+    let store = store.get()?;
+    if let (Some(journals), Some(time)) = (place.journal.parent(), clock::now().checked_sub(KEPT)) {
+        // What cannot be removed now can be later.
+        let _ = store.collect_garbage(&named_bundles(journals), time);
+    }
+    let skills: Vec<&SkillFiles> =
+        change.skills.iter().flat_map(|skill| [skill.before, skill.after]).flatten().collect();
+    put_skills_safely(&*store, &skills)
 }
 
 fn carry_out(place: &ChangePlace, change: &ChangeSteps<'_>, journal: &Journal) -> Result<(), Error> {

@@ -9,7 +9,6 @@ mod replace_file;
 mod place;
 mod parallel;
 mod installed;
-mod bundle_store;
 mod writer_lock;
 mod journal;
 mod steps;
@@ -17,7 +16,6 @@ mod recover;
 mod apply;
 
 pub use apply::{AppliedChange, ChangeSteps, FailedChange, SkillStep, apply};
-pub use bundle_store::BundleStore;
 pub use installed::{InstalledSkill, read_installed};
 pub use journal::FileStep;
 pub use leftovers::{remove_leftovers, remove_oldest, target_of_temporary};

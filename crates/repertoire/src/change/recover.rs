@@ -3,7 +3,6 @@
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_model::{Digest, SkillName};
 
-use super::bundle_store::BundleStore;
 use super::installed::{InstalledSkill, read_installed};
 use super::journal::{ENDING, Journal, JournalSkill};
 use super::place::ChangePlace;
@@ -14,6 +13,7 @@ use super::steps::{
 use super::writer_lock::WriterLock;
 use crate::Error;
 use crate::history::{lock_skill, remove_unfinished_writes, sync_skills};
+use crate::store::{LazyStore, find_skill_files};
 
 /// The end of an interrupted change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +26,9 @@ pub enum Recovery {
     Abandoned(Vec<SkillName>),
 }
 
-/// Completes or undoes an interrupted change at `place`; `None` if there is none, or another process is at it.
-pub fn recover(place: &ChangePlace, store: &BundleStore) -> Result<Option<Recovery>, Error> {
+/// Completes or undoes an interrupted change at `place`; `None` if there is none, or another process is at it. `store` is only opened
+/// for a change of skills that has to be completed or undone; if that fails, the change stays interrupted.
+pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     // Without a journal, which is the rule, nothing is locked.
     if !place.file(ENDING).is_file() {
         return Ok(None);
@@ -47,7 +48,7 @@ pub fn recover(place: &ChangePlace, store: &BundleStore) -> Result<Option<Recove
 pub fn recover_locked(
     _lock: &WriterLock,
     place: &ChangePlace,
-    store: &BundleStore,
+    store: &LazyStore,
 ) -> Result<Option<Recovery>, Error> {
     let Some(mut journal) = Journal::read(place)? else { return Ok(None) };
     if !journal.is_undo && complete(place, store, &journal)? {
@@ -60,7 +61,7 @@ pub fn recover_locked(
 }
 
 /// Completes the change of `journal`; returns `false` if that is not possible.
-fn complete(place: &ChangePlace, store: &BundleStore, journal: &Journal) -> Result<bool, Error> {
+fn complete(place: &ChangePlace, store: &LazyStore, journal: &Journal) -> Result<bool, Error> {
     let steps = steps(place, store, &journal.skills, Direction::Forward)?;
     if steps.iter().any(|step| step.is_impossible) {
         return Ok(false);
@@ -77,11 +78,7 @@ fn complete(place: &ChangePlace, store: &BundleStore, journal: &Journal) -> Resu
 
 /// Undoes the change of `journal`, all of it or nothing, and removes the journal. If it fails, the journal says that the change has to
 /// be undone.
-pub(super) fn undo(
-    place: &ChangePlace,
-    store: &BundleStore,
-    journal: &mut Journal,
-) -> Result<Recovery, Error> {
+pub(super) fn undo(place: &ChangePlace, store: &LazyStore, journal: &mut Journal) -> Result<Recovery, Error> {
     let steps = steps(place, store, &journal.skills, Direction::Back)?;
     let impossible = steps.iter().filter(|step| step.is_impossible);
     let abandoned: Vec<SkillName> = impossible.map(|step| step.skill.name.clone()).collect();
@@ -133,7 +130,7 @@ enum StepKind {
 
 fn steps<'j>(
     place: &ChangePlace,
-    store: &BundleStore,
+    store: &LazyStore,
     skills: &'j [JournalSkill],
     direction: Direction,
 ) -> Result<Vec<Step<'j>>, Error> {
@@ -143,7 +140,7 @@ fn steps<'j>(
 impl<'j> Step<'j> {
     fn new(
         place: &ChangePlace,
-        store: &BundleStore,
+        store: &LazyStore,
         skill: &'j JournalSkill,
         direction: Direction,
     ) -> Result<Self, Error> {
@@ -172,7 +169,7 @@ impl<'j> Step<'j> {
             }
             // Others have made files in it since.
             None => {}
-            Some(digest) => match store.get(&digest)? {
+            Some(digest) => match find_skill_files(&*store.get()?, &digest)? {
                 Some(files) => step.kind = StepKind::Set(files),
                 None => step.is_impossible = true,
             },

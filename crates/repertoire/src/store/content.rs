@@ -8,9 +8,6 @@ use repertoire_model::patch::{self, FileData, SkillFiles};
 use super::versions::{Blob, Versions};
 use crate::{Error, ErrorKind};
 
-/// The most digests that are looked up at once.
-const BATCH: usize = 500;
-
 /// Returns the bytes stored under `digest`.
 ///
 /// Fails with [`ErrorKind::Corrupt`] if they are missing or do not have that digest.
@@ -45,38 +42,66 @@ pub fn skill_files(store: &(impl Versions + ?Sized), digest: &Digest) -> Result<
     Ok(files)
 }
 
-/// Stores the files of a skill and reads them back, so that they can be restored; what is damaged in the store is written again.
-pub fn put_skill_safely(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
-    let digest = put_skill(store, files)?;
-    match skill_files(store, &digest) {
-        Err(error) if error.kind() == ErrorKind::Corrupt => {
-            store.put_blobs(&blobs(files).into_values().collect::<Vec<_>>())?;
-            skill_files(store, &digest)?;
-        }
-        outcome => drop(outcome?),
+/// Returns the files of the bundle stored under `digest`; `None` if they are not stored, or not as they were.
+pub fn find_skill_files(
+    store: &(impl Versions + ?Sized),
+    digest: &Digest,
+) -> Result<Option<SkillFiles>, Error> {
+    match skill_files(store, digest) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        files => files.map(Some),
     }
-    Ok(digest)
-}
-
-/// Returns the files of a skill and the manifest of their bundle, by digest.
-fn blobs(files: &SkillFiles) -> BTreeMap<Digest, Blob> {
-    let manifest = Blob::new(patch::bundle(files).manifest());
-    let blobs = files.values().map(|file| Blob::new(file.bytes.clone()));
-    blobs.chain([manifest]).map(|blob| (blob.digest, blob)).collect()
 }
 
 /// Stores the files of a skill and returns the digest of their bundle. Content that is there already is not written again.
 pub fn put_skill(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
-    let digest = patch::bundle(files).digest();
-    let blobs = blobs(files);
+    put_skills(store, &[files])?;
+    Ok(patch::bundle(files).digest())
+}
+
+/// Stores the files of skills, as [`put_skill`] those of one.
+pub fn put_skills(store: &(impl Versions + ?Sized), skills: &[&SkillFiles]) -> Result<(), Error> {
+    let mut blobs = blobs(skills);
+    let missing = missing(store, &blobs)?;
+    blobs.retain(|digest, _| missing.contains(digest));
+    put(store, blobs)
+}
+
+/// Stores the files of a skill, so that they can be restored, and returns the digest of their bundle; what is damaged in the store is
+/// written again.
+pub fn put_skill_safely(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
+    put_skills_safely(store, &[files])?;
+    Ok(patch::bundle(files).digest())
+}
+
+/// Stores the files of skills, as [`put_skill_safely`] those of one: all or none.
+pub fn put_skills_safely(store: &(impl Versions + ?Sized), skills: &[&SkillFiles]) -> Result<(), Error> {
+    let blobs = blobs(skills);
+    missing(store, &blobs)?;
+    put(store, blobs)
+}
+
+/// Returns the files of skills and the manifests of their bundles, by digest.
+fn blobs(skills: &[&SkillFiles]) -> BTreeMap<Digest, Blob> {
+    let of_skill = |files: &&SkillFiles| {
+        let manifest = Blob::new(patch::bundle(files).manifest());
+        let blobs = files.values().map(|file| Blob::new(file.bytes.clone()));
+        blobs.chain([manifest]).collect::<Vec<_>>()
+    };
+    skills.iter().flat_map(of_skill).map(|blob| (blob.digest, blob)).collect()
+}
+
+fn missing(
+    store: &(impl Versions + ?Sized),
+    blobs: &BTreeMap<Digest, Blob>,
+) -> Result<BTreeSet<Digest>, Error> {
     let digests: Vec<Digest> = blobs.keys().copied().collect();
-    let mut missing = BTreeSet::new();
-    for some in digests.chunks(BATCH) {
-        missing.extend(store.missing_blobs(some)?);
+    Ok(store.missing_blobs(&digests)?.into_iter().collect())
+}
+
+fn put(store: &(impl Versions + ?Sized), blobs: BTreeMap<Digest, Blob>) -> Result<(), Error> {
+    if blobs.is_empty() {
+        return Ok(());
     }
-    let blobs: Vec<Blob> = blobs.into_values().filter(|blob| missing.contains(&blob.digest)).collect();
-    if !blobs.is_empty() {
-        store.put_blobs(&blobs)?;
-    }
-    Ok(digest)
+    store.put_blobs(&blobs.into_values().collect::<Vec<_>>())
 }

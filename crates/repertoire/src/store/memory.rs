@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use repertoire_model::bundle::Digest;
+use repertoire_model::bundle::{Bundle, Digest};
 
 use super::Store;
 use super::journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, UsageCount};
@@ -16,7 +16,7 @@ use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective
 use super::tokens::{ENDED_TOKEN_TIME, MAX_TOKENS, TokenRecord, Tokens, token_exists, too_many_tokens};
 use super::versions::{Blob, NewVersion, Version, Versions};
 use crate::event::{Event, EventKind, Outcome, jsonl};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, clock};
 
 /// A store in memory, for tests and for hosts that need nothing to outlive them.
 ///
@@ -42,6 +42,8 @@ struct MemoryState {
     /// The usage of each day.
     usage: Vec<(u64, UsageCount)>,
     blobs: BTreeMap<Digest, Vec<u8>>,
+    /// When blobs were last looked for.
+    recent_blobs: BTreeMap<Digest, SystemTime>,
     versions: BTreeMap<String, Vec<Version>>,
     proposals: Vec<Proposal>,
     releases: Vec<Release>,
@@ -198,23 +200,23 @@ impl Versions for MemoryStore {
     }
 
     fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, Error> {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.recent_blobs.extend(digests.iter().map(|digest| (*digest, clock::now())));
         let missing: BTreeSet<Digest> =
             digests.iter().filter(|digest| !state.blobs.contains_key(digest)).copied().collect();
         Ok(missing.into_iter().collect())
     }
 
     fn add_version(&self, version: &NewVersion) -> Result<(Version, bool), Error> {
+        Ok(add_version(&mut self.lock(), version))
+    }
+
+    fn add_versions(&self, versions: &[NewVersion]) -> Result<(), Error> {
         let mut state = self.lock();
-        let versions = state.versions.entry(version.skill.clone()).or_default();
-        if let Some(newest) = versions.last().filter(|newest| newest.digest == version.digest) {
-            return Ok((newest.clone(), false));
+        for version in versions {
+            add_version(&mut state, version);
         }
-        let NewVersion { skill, name, digest, time, origin, author } = version.clone();
-        let number = versions.len() as u64 + 1;
-        let recorded = Version { number, skill, name, digest, time, origin, author };
-        versions.push(recorded.clone());
-        Ok((recorded, true))
+        Ok(())
     }
 
     fn versions(&self, skill: &str) -> Result<Vec<Version>, Error> {
@@ -231,6 +233,39 @@ impl Versions for MemoryStore {
         let latest = state.versions.iter().filter_map(|(skill, all)| Some((skill, all.last()?)));
         Ok(latest.map(|(skill, version)| (skill.clone(), version.digest)).collect())
     }
+
+    fn collect_garbage(&self, named: &BTreeSet<Digest>, time: SystemTime) -> Result<(), Error> {
+        let mut state = self.lock();
+        let mut needed = named.clone();
+        needed.extend(state.versions.values().flatten().map(|version| version.digest));
+        needed.extend(state.proposals.iter().flat_map(|proposal| proposal.content.base));
+        needed.extend(state.proposals.iter().map(|proposal| proposal.content.result));
+        needed.extend(state.releases.iter().filter_map(|release| release.change.digest));
+        needed.extend(state.publications.iter().map(|publication| publication.digest));
+        let manifests = needed.iter().filter_map(|digest| Bundle::parse(state.blobs.get(digest)?));
+        let files: Vec<Digest> = manifests
+            .flat_map(|bundle| bundle.files().iter().map(|file| file.digest).collect::<Vec<_>>())
+            .collect();
+        needed.extend(files);
+        let is_garbage = |digest: &Digest, last: &SystemTime| *last < time && !needed.contains(digest);
+        let MemoryState { recent_blobs, blobs, .. } = &mut *state;
+        blobs.retain(|digest, _| !recent_blobs.get(digest).is_some_and(|last| is_garbage(digest, last)));
+        recent_blobs.retain(|digest, last| !is_garbage(digest, last));
+        Ok(())
+    }
+}
+
+/// Records `version` as the newest of its skill, unless it is that already. Returns the newest, and `true` if it is new.
+fn add_version(state: &mut MemoryState, version: &NewVersion) -> (Version, bool) {
+    let versions = state.versions.entry(version.skill.clone()).or_default();
+    if let Some(newest) = versions.last().filter(|newest| newest.digest == version.digest) {
+        return (newest.clone(), false);
+    }
+    let NewVersion { skill, name, digest, time, origin, author } = version.clone();
+    let number = versions.len() as u64 + 1;
+    let recorded = Version { number, skill, name, digest, time, origin, author };
+    versions.push(recorded.clone());
+    (recorded, true)
 }
 
 impl Proposals for MemoryStore {

@@ -1,5 +1,6 @@
 //! Versions of skills, and the content they are made of.
 
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use repertoire_model::bundle::Digest;
@@ -93,13 +94,17 @@ pub trait Versions: Send + Sync {
         found.filter_map(Result::transpose).collect()
     }
 
-    /// Returns those of `digests` that no blob has.
+    /// Returns those of `digests` that no blob has. From now on [`collect_garbage`](Self::collect_garbage) takes all of them for just
+    /// used, so that those that are there still are when something names them.
     fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, Error>;
 
     /// Records `version` as the newest of its skill, unless the newest has the same digest. Returns the newest, and `true` if it is new.
     ///
     /// Writers at the same time get different numbers.
     fn add_version(&self, version: &NewVersion) -> Result<(Version, bool), Error>;
+
+    /// Records versions as [`add_version`](Self::add_version) does, all or none, in this order.
+    fn add_versions(&self, versions: &[NewVersion]) -> Result<(), Error>;
 
     /// Returns the versions of the skill with this identity, the newest first.
     fn versions(&self, skill: &str) -> Result<Vec<Version>, Error>;
@@ -109,4 +114,8 @@ pub trait Versions: Send + Sync {
 
     /// Returns the identities of all skills with versions, sorted, and the digest of the newest one of each.
     fn latest_digests(&self) -> Result<Vec<(String, Digest)>, Error>;
+
+    /// Removes the blobs that were last looked for before `time` and that no bundle needs which a version, a proposal, a release or a
+    /// publication names, or the caller in `named`.
+    fn collect_garbage(&self, named: &BTreeSet<Digest>, time: SystemTime) -> Result<(), Error>;
 }

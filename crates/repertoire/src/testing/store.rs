@@ -36,6 +36,7 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
     hostile_texts_are_kept(&*open());
     blobs_are_checked(&*open());
     skills_are_stored_once(&*open());
+    content_that_nothing_names_is_removed(&*open());
     versions_are_numbered(&*open());
     writers_get_different_numbers(&open());
     proposals_pass_through_their_states(&*open());
@@ -236,6 +237,35 @@ fn skills_are_stored_once(store: &dyn Store) {
     assert_eq!(skill_files(store, &digest).unwrap(), files);
 }
 
+fn content_that_nothing_names_is_removed(store: &dyn Store) {
+    let put = |text: &str| {
+        let files = [("SKILL.md", text), ("LICENSE", "the same in all")];
+        let file = |(path, text): (&str, &str)| (SkillPath::new(path).unwrap(), FileData::new(text));
+        put_skill(store, &files.map(file).into()).unwrap()
+    };
+    let [unnamed, named, versioned, base, result, released, published] =
+        ["unnamed", "named", "versioned", "base", "result", "released", "published"].map(put);
+    store.add_version(&NewVersion { digest: versioned, ..version("/a", "", 1) }).unwrap();
+    accepted(store, &NewProposal { base: Some(base), result, ..proposal("/b", "", "s1") });
+    let change = |digest| ReleaseChange { name: "c".to_owned(), digest };
+    store.release("stable", &[change(Some(released))], None, at(1)).unwrap();
+    store.release("stable", &[change(None)], None, at(2)).unwrap();
+    let (name, version) = ("d".to_owned(), "1.0.0".to_owned());
+    store.publish(&Publication { name, version, digest: published, author: None, time: at(1) }).unwrap();
+    let kept = [versioned, base, result, released, published];
+    let none = BTreeSet::new();
+    let now = SystemTime::now();
+    let is_there = |digest| skill_files(store, &digest).is_ok();
+    store.collect_garbage(&none, now - DAY).unwrap();
+    assert!(is_there(unnamed), "it is new");
+    store.collect_garbage(&BTreeSet::from([named]), now + DAY).unwrap();
+    assert!(!is_there(unnamed) && is_there(named));
+    store.collect_garbage(&none, now + DAY).unwrap();
+    assert!(!is_there(named), "the caller alone named it");
+    assert!(kept.into_iter().all(is_there));
+    assert!(is_there(put("unnamed")));
+}
+
 fn version(skill: &str, content: &str, seconds: u64) -> NewVersion {
     NewVersion {
         skill: skill.to_owned(),
@@ -258,7 +288,8 @@ fn versions_are_numbered(store: &dyn Store) {
         .add_version(&NewVersion { origin: Origin::Rollback, author: None, ..version("/a", "2", 3) })
         .unwrap();
     let (third, _) = store.add_version(&version("/a", "1", 4)).unwrap();
-    store.add_version(&version("/b", "1", 5)).unwrap();
+    store.add_versions(&[version("/b", "1", 5), version("/b", "1", 6)]).unwrap();
+    assert_eq!(store.versions("/b").unwrap().len(), 1);
     let all = store.versions("/a").unwrap();
     assert_eq!(all.iter().map(|version| version.number).collect::<Vec<_>>(), [3, 2, 1]);
     assert_eq!((all[1].origin, &all[1].author, &*all[1].name), (Origin::Rollback, &None, "pdf"));

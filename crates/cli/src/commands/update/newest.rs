@@ -27,7 +27,7 @@ pub(crate) fn checks(
     let _progress = Progress::start(&context.env, "asking the sources");
     let home = context.env.home();
     let policy = &context.settings.policy;
-    let store = context.bundle_store()?;
+    let store = context.content_store();
     let checks = check_updates(&lock, &skills, &store, &installation.base, home.as_deref(), &options, policy);
     Ok((installation, checks))
 }
@@ -44,7 +44,7 @@ pub(crate) fn check_of(context: &Context, entry: &Entry) -> Result<Option<Update
             continue;
         }
         let options = context.unattended_fetch_options()?;
-        let (home, store) = (context.env.home(), context.bundle_store()?);
+        let (home, store) = (context.env.home(), context.content_store());
         let policy = &context.settings.policy;
         let mut checks =
             check_updates(&lock, &[locked], &store, &installation.base, home.as_deref(), &options, policy);

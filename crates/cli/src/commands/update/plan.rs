@@ -149,7 +149,7 @@ fn step(
     let theirs = &newest.skill.files;
     let is_edited = repertoire_model::patch::bundle(&before).digest() != check.locked.digest;
     let (base, merged) = if is_edited {
-        let (store, home) = (context.bundle_store()?, context.env.home());
+        let (store, home) = (context.content_store(), context.env.home());
         // Without the files as they were, every edit is a conflict.
         let base = locked_files(&check.locked, &installation.base, home.as_deref(), &store, &options);
         let base = base.ok().flatten().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use repertoire_model::patch::FileData;
 use repertoire_model::{SkillName, SkillPath};
@@ -10,12 +11,14 @@ use super::*;
 use crate::ErrorKind;
 use crate::change::journal::{FileStep, JournalLink, named_bundles};
 use crate::change::{AppliedChange, ChangeSteps, FailedChange, SkillStep, apply};
+use crate::store::{Blob, MemoryStore, Store, Versions as _, put_skill};
 
 struct Fixture {
-    directory: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     place: ChangePlace,
     lock: PathBuf,
-    store: BundleStore,
+    memory: Arc<MemoryStore>,
+    store: LazyStore,
 }
 
 fn fixture() -> Fixture {
@@ -25,8 +28,9 @@ fn fixture() -> Fixture {
     let lock = base.join("repertoire.lock");
     let journal = directory.path().join("state/project");
     let place = ChangePlace { skills: base.join("skills"), journal, base };
-    let store = BundleStore::new(directory.path().join("bundles"));
-    Fixture { directory, place, lock, store }
+    let memory = Arc::new(MemoryStore::new());
+    let store = LazyStore::from(Arc::clone(&memory) as Arc<dyn Store>);
+    Fixture { _directory: directory, place, lock, memory, store }
 }
 
 fn files(text: &str) -> SkillFiles {
@@ -67,7 +71,7 @@ impl Fixture {
 
     /// Writes the journal of a change of `a` from `before` to `after`, as a crash leaves it.
     fn interrupt(&self, before: Option<&str>, after: Option<&str>) {
-        let digest = |text: Option<&str>| text.map(|text| self.store.put(&files(text)).unwrap());
+        let digest = |text: Option<&str>| text.map(|text| put_skill(&*self.memory, &files(text)).unwrap());
         let (before, after) = (digest(before), digest(after));
         self.write_journal(vec![JournalSkill { name: name("a"), before, after, others: Vec::new() }]);
     }
@@ -78,10 +82,10 @@ impl Fixture {
         journal.write(&self.place).unwrap();
     }
 
-    /// Removes the files of `text` from the store.
+    /// Damages the files of `text` in the store.
     fn forget(&self, text: &str) {
-        let name = bundle(&files(text)).digest().to_hex();
-        fs::remove_file(self.directory.path().join("bundles").join(&name[..2]).join(name)).unwrap();
+        let digest = bundle(&files(text)).digest();
+        self.memory.put_blobs(&[Blob { digest, bytes: b"damaged".to_vec() }]).unwrap();
     }
 
     /// Carries out a change of `skills` and removes `links`.
@@ -135,7 +139,8 @@ fn a_change_whose_files_are_lost_is_undone() {
     fixture.put("a", "one");
     fs::write(&fixture.lock, "old").unwrap();
     fixture.interrupt(Some("one"), Some("two"));
-    fs::remove_dir_all(fixture.directory.path().join("bundles")).unwrap();
+    fixture.forget("one");
+    fixture.forget("two");
     assert_eq!(fixture.recover(), Some(Recovery::Undone));
     assert_eq!(fixture.state("a"), (text("one"), text("old")));
 }
@@ -193,7 +198,7 @@ fn two_skills(fixture: &Fixture) {
     fixture.put("a", "new a");
     fixture.put("b", "old b");
     fs::write(&fixture.lock, "old").unwrap();
-    let digest = |text: &str| Some(fixture.store.put(&files(text)).unwrap());
+    let digest = |text: &str| Some(put_skill(&*fixture.memory, &files(text)).unwrap());
     let skill = |skill: &str| JournalSkill {
         name: name(skill),
         before: digest(&format!("old {skill}")),
@@ -231,6 +236,24 @@ fn a_change_that_can_be_neither_completed_nor_undone_does_not_block_the_project(
 }
 
 #[test]
+fn an_interrupted_change_waits_for_a_store_that_is_away() {
+    let fixture = fixture();
+    two_skills(&fixture);
+    let away = LazyStore::new(|| Err(Error::new(ErrorKind::Store)));
+    assert_eq!(recover(&fixture.place, &away).unwrap_err().kind(), ErrorKind::Store);
+    assert_eq!(fixture.state("a"), (text("new a"), text("old")));
+    assert_eq!(fixture.recover(), completed(&["a", "b"]));
+    // Nothing is begun without it.
+    let (skill, one, two) = (name("a"), files("new a"), files("two"));
+    let skills = vec![SkillStep { name: &skill, before: Some(&one), after: Some(&two), others: &[] }];
+    let lock = WriterLock::acquire(&fixture.place).unwrap();
+    let steps = ChangeSteps { skills, links: &[], files: Vec::new() };
+    let failed = apply(lock, &fixture.place, &away, &steps).unwrap_err();
+    assert_eq!(failed.error.kind(), ErrorKind::Store);
+    assert_eq!((fixture.state("a"), fixture.recover()), ((text("new a"), text("new")), None));
+}
+
+#[test]
 fn bundles_that_a_journal_names_are_known() {
     let fixture = fixture();
     two_skills(&fixture);
@@ -258,7 +281,7 @@ fn a_removal_that_is_undone_restores_hidden_files_and_links() {
     assert!(link.is_symlink());
     // Both are gone when the change fails.
     let links = vec![JournalLink { path: link.clone(), to: "skills/a".into() }];
-    let before = Some(fixture.store.put(&files("one")).unwrap());
+    let before = Some(put_skill(&*fixture.memory, &files("one")).unwrap());
     let skill = JournalSkill { name: name("a"), before, after: None, others: vec![".env".to_owned()] };
     let mut journal = Journal { skills: vec![skill], files: Vec::new(), links, is_undo: true };
     let found = read_installed(&fixture.place.directory(&name("a"))).unwrap();
