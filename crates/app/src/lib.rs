@@ -3,8 +3,15 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod approvals;
+mod docs;
+pub mod doctor;
 pub mod error;
+pub mod explain;
+pub mod install;
+pub mod switch;
 pub mod view;
 pub mod workspace;
 
+pub use docs::docs;
 pub use error::{Error, ErrorKind};

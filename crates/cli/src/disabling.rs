@@ -1,9 +1,7 @@
 //! The arguments and the report of commands that disable and enable skills.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use repertoire::config::{ConfigFileOwner, FILE_NAME};
+use repertoire_app::switch::disabled_list;
 use repertoire_clients::Owner;
 use repertoire_clients::disable::{ChangeKind, ChangeState, ClientChanges, DisabledList};
 use repertoire_model::Pattern;
@@ -39,33 +37,8 @@ impl FileArgs {
 
     /// Reads the list of the configuration file that is written.
     pub(crate) fn open_list(&self, context: &Context) -> Result<DisabledList, CliError> {
-        let (path, owner) = file(context, self)?;
-        Ok(DisabledList::open(path, owner)?)
+        disabled_list(context, (self.project || self.user).then(|| self.owner()))
     }
-}
-
-/// Returns the file that `args` select.
-fn file(context: &Context, args: &FileArgs) -> Result<(PathBuf, ConfigFileOwner), CliError> {
-    let input = context.config_input();
-    let is_named = input.file.is_some();
-    if is_named && (args.project || args.user) {
-        let message = "`--project` and `--user` choose a file, and the configuration file is named already";
-        return Err(
-            CliError::usage(message).hint("leave out either that, or `--config` and REPERTOIRE_CONFIG")
-        );
-    }
-    let owner = if is_named {
-        ConfigFileOwner::Named
-    } else if args.project {
-        ConfigFileOwner::Project
-    } else {
-        ConfigFileOwner::User
-    };
-    let none = || {
-        CliError::usage("there is no home directory, and so no configuration file of the user")
-            .hint(format!("`--project` writes {FILE_NAME} of the project"))
-    };
-    Ok((input.file_of(owner).ok_or_else(none)?, owner))
 }
 
 /// Returns the changes for one client.

@@ -19,7 +19,7 @@ mod exit;
 mod globals;
 mod http;
 mod interrupt;
-mod offered;
+mod json;
 mod served;
 mod standard_input;
 mod terminal_approver;

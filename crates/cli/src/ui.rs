@@ -2,7 +2,6 @@
 
 mod consent;
 mod diff;
-mod docs;
 mod escape;
 mod output;
 mod progress;
@@ -14,7 +13,6 @@ mod table;
 mod wrap;
 
 pub(crate) use consent::{Consent, confirm};
-pub(crate) use docs::docs;
 pub(crate) use escape::{escape, escape_lines};
 pub(crate) use output::Ui;
 pub(crate) use progress::Progress;

@@ -12,13 +12,11 @@ use repertoire_search::{EmbeddedModel, Embedder, SearchOptions, SkillSearch};
 
 use super::reporter::Reporter;
 use super::workspace::Workspace;
+use crate::docs::docs;
 use crate::error::Error;
 
 /// The time that an embedding server has to answer a trial.
 const TRIAL: Duration = Duration::from_secs(5);
-
-/// The page about embeddings.
-const DOCS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/guides/embeddings.md");
 
 /// The directory of the cache for the answers of embedding servers.
 const DIRECTORY: &str = "embeddings";
@@ -100,9 +98,12 @@ fn http(workspace: &Workspace) -> Result<Option<Arc<dyn Embedder>>, Error> {
     let Some(options) = http_options(workspace) else { return Ok(None) };
     match HttpEmbedder::new(options) {
         Ok(embedder) => Ok(Some(Arc::new(embedder))),
-        Err(error) => Err(Error::usage("`search.embeddings = \"http\"` does not work")
-            .because(error)
-            .hint(format!("`search.url` and `search.model` say which server and model; see {DOCS}"))),
+        Err(error) => {
+            Err(Error::usage("`search.embeddings = \"http\"` does not work").because(error).hint(format!(
+                "`search.url` and `search.model` say which server and model; see {}",
+                docs("guides/embeddings")
+            )))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use repertoire_model::text::nearest;
 
 use super::environment::{self as env, Env};
 use super::kit_choice;
-use super::workspace::WorkspaceOptions;
+use super::options::WorkspaceOptions;
 use crate::error::Error;
 
 /// Returns the settings of all layers.

@@ -1,5 +1,6 @@
 //! The workspace of a user: environment, options and settings.
 
+use std::any::Any;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -10,22 +11,10 @@ use repertoire::event::otel::OtelSink;
 use repertoire::store::LazyStore;
 
 use super::environment::{self as env, Env};
+use super::options::WorkspaceOptions;
 use super::reporter::Reporter;
 use super::settings;
 use crate::error::Error;
-
-/// The options of a workspace that win over its configuration.
-#[derive(Debug, Clone, Default)]
-pub struct WorkspaceOptions {
-    /// The directories of skills that replace all places that discovery and configuration would find.
-    pub roots: Vec<PathBuf>,
-    /// The profile that skills are checked against.
-    pub profile: Option<String>,
-    /// The configuration file to use instead of looking for one.
-    pub config: Option<PathBuf>,
-    /// `true` to use no cache.
-    pub no_cache: bool,
-}
 
 /// Skills, settings and state as a user has them in a directory.
 pub struct Workspace {
@@ -90,6 +79,11 @@ impl Workspace {
         self.store = OnceLock::from(self.store_opened_by(repertoire_store::open_to_serve));
         self.expect_served_store()?;
         Ok(self)
+    }
+
+    /// Shows that `what` goes on, until the value is dropped.
+    pub fn progress(&self, what: &'static str) -> Box<dyn Any> {
+        self.reporter.progress(what)
     }
 
     /// Returns the input that the configuration was loaded from.

@@ -1,9 +1,8 @@
 //! `rep approvals`.
 
 use clap::Args;
-use repertoire::Entry;
+use repertoire_app::approvals::state;
 use repertoire_exec::Approval;
-use repertoire_model::{Capabilities, Digest, Toolbox};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -53,42 +52,4 @@ fn json(approval: &Approval, library: &Library) -> Value {
         "seconds": approval.seconds,
         "state": state(approval, library),
     })
-}
-
-/// Returns the state of the approval of `entry`, if there is one.
-pub(crate) fn state_of(
-    context: &Context,
-    entry: &Entry,
-    digest: &Digest,
-    toolbox: &Toolbox,
-) -> Option<String> {
-    let approval = context.approvals().ok()?.find(entry).ok()??;
-    Some(state_of_content(&approval, Some(digest), || toolbox.clone()).to_owned())
-}
-
-/// Returns whether the skill is as it was approved; skills of other projects are not looked up.
-fn state(approval: &Approval, library: &Library) -> &'static str {
-    let Some(entry) = library.snapshot.entries().iter().find(|entry| approval.is_of(entry)) else {
-        return "not in this library";
-    };
-    let bundle = pollster::block_on(library.registry.bundle(entry)).ok();
-    let digest = bundle.map(|bundle| bundle.digest());
-    state_of_content(approval, digest.as_ref(), || pollster::block_on(library.registry.toolbox(entry)))
-}
-
-/// Returns whether a bundle with `digest` and the tools `toolbox` is as it was approved.
-fn state_of_content(
-    approval: &Approval,
-    digest: Option<&Digest>,
-    toolbox: impl FnOnce() -> Toolbox,
-) -> &'static str {
-    // Those of a `tools.py` were read when it was approved, and hold for its digest.
-    let toolbox = match &approval.schema {
-        Some(schema) => Toolbox::read(schema.as_bytes()).0,
-        None => toolbox(),
-    };
-    match digest {
-        Some(digest) if approval.holds(digest, &Capabilities::of(&toolbox)) => "approved",
-        _ => "changed since",
-    }
 }

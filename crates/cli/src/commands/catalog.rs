@@ -189,11 +189,6 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
     fs::write(path, text).map_err(|error| CliError::io("write", path, error))
 }
 
-/// Returns the catalog of `library`.
-pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, CliError> {
-    highlighted(library.snapshot.catalog(options), options)
-}
-
 /// Returns the catalog of the skills of `library` that `agent` may see.
 pub(crate) fn render_for(
     library: &Library,

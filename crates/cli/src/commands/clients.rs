@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use repertoire::State;
+use repertoire_app::workspace::names_offered_by;
 use repertoire_clients::connect::{
     ClientFiles, Connection, OwnEntries, connections, offered_names, plugins_offered_twice, present,
     skills_by_name,
@@ -13,7 +14,6 @@ use serde::Serialize;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::offered::names_offered_by;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{Context, Library};
 

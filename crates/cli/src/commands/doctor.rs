@@ -1,20 +1,16 @@
 //! `rep doctor`.
 
-mod checks;
-mod clients;
-mod store;
-mod following;
-mod sandboxes;
+use std::sync::Arc;
 
 use clap::Args;
+use repertoire_app::doctor::{self, Check, Status};
 use serde::Serialize;
 
-use self::checks::{Check, Status};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::ui::{Style, Ui, escape, wrap_indented};
+use crate::ui::{Style, TerminalReporter, Ui, escape, wrap_indented};
 
 /// The columns before the message of a check.
 const INDENT: usize = "error topic     ".len();
@@ -36,7 +32,8 @@ struct DoctorJson {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
-    let mut checks = checks::all(ui, env, &globals);
+    let reporter = Arc::new(TerminalReporter::new(ui, &env));
+    let mut checks = doctor::checks(env, &globals.workspace_options(), reporter);
     for hint in checks.iter_mut().filter_map(|check| check.hint.as_mut()) {
         *hint = ui.with_options(hint);
     }

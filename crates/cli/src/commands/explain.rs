@@ -1,24 +1,20 @@
 //! `rep explain`.
 
-mod absence;
-mod decisions;
-mod surroundings;
-
-pub(crate) use absence::first_of;
 use clap::Args;
-use repertoire::{Entry, Lookup, Registry};
-use repertoire_app::view::DiagnosticView;
-use serde::Serialize;
-use surroundings::{ClientJson, Surroundings};
+use repertoire_app::explain::{Absence, ExplainedSkill, Reason, explain, first_of};
+use repertoire_model::text::count;
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape, wrap_indented};
-use crate::wire::{ComparedOrigin, Context, Library, OriginJson};
+use crate::wire::Context;
 
 /// The columns of the topics of decisions.
 const TOPIC_WIDTH: usize = 12;
+
+/// The words before the places that are not there.
+const NOT_THERE: &str = "  not there: ";
 
 /// Explains every decision about a skill, or why it is missing
 ///
@@ -32,113 +28,94 @@ pub(crate) struct ExplainArgs {
     name: String,
 }
 
-#[derive(Serialize)]
-struct ExplainJson<'a> {
-    name: &'a str,
-    found: bool,
-    skills: Vec<ExplainedJson>,
-    #[serde(flatten)]
-    absence: Option<absence::Absence>,
-}
-
-#[derive(Serialize)]
-struct ExplainedJson {
-    name: String,
-    source: String,
-    path: String,
-    state: &'static str,
-    decisions: Vec<decisions::Decision>,
-    origins: Vec<OriginJson>,
-    clients: Vec<ClientJson>,
-    diagnostics: Vec<DiagnosticView>,
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<Exit, CliError> {
     let library = context.inspect_served(context.settings.policy.clone());
-    let entries = meant(&library, &args.name);
-    if entries.is_empty() {
-        return explain_absence(ui, context, &library, &args.name);
-    }
-    let refusal = pollster::block_on(library.registry.accepted()).err();
-    let surroundings = Surroundings::of(context, &library);
-    let mut skills = Vec::new();
-    for entry in entries {
-        let found = pollster::block_on(library.registry.check(entry));
-        let mut decisions = decisions::of(context, &library, entry, &found, refusal.as_ref())?;
-        decisions.extend(surroundings.decisions(context, &library, entry));
-        skills.push(ExplainedJson {
-            name: entry.name().to_string(),
-            source: entry.source.to_string(),
-            path: entry.path.to_string(),
-            state: entry.state.as_str(),
-            decisions,
-            origins: surroundings.origins(entry).iter().map(ComparedOrigin::json).collect(),
-            clients: surroundings.clients(entry),
-            diagnostics: found.iter().map(|found| DiagnosticView::of_skill(entry, found)).collect(),
-        });
-    }
+    let explanation = explain(context, &library, &args.name)?;
     if ui.is_json() {
-        ui.write_json(&ExplainJson { name: &args.name, found: true, skills, absence: None })?;
-        return Ok(Exit::Success);
+        ui.write_json(&explanation)?;
+        return if explanation.found {
+            Ok(Exit::Success)
+        } else {
+            library.find(&args.name).map(|_| Exit::Success)
+        };
     }
-    for (index, skill) in skills.iter().enumerate() {
+    if let Some(absence) = &explanation.absence {
+        write_absence(ui, context, absence, &args.name)?;
+        return Ok(Exit::No);
+    }
+    for (index, skill) in explanation.skills.iter().enumerate() {
         if index > 0 {
             writeln!(ui.out())?;
         }
-        let name = ui.paint(Style::Name, &skill.name);
-        writeln!(ui.out(), "{name} from {} is {}", escape(&skill.source), skill.state)?;
-        for decision in &skill.decisions {
-            let topic = ui.paint(Style::Faint, &format!("{:>TOPIC_WIDTH$}", decision.topic));
-            let text = wrap_indented(&escape(&decision.text), ui.width(), TOPIC_WIDTH + 2);
-            writeln!(ui.out(), "{topic}  {text}")?;
-        }
+        write_skill(ui, skill)?;
     }
     Ok(Exit::Success)
 }
 
-/// Returns the decisions about the skill of `registry` called `name`, each with its topic.
-pub(crate) fn decisions(
-    context: &Context,
-    registry: &Registry,
-    name: &str,
-) -> Result<Vec<(&'static str, String)>, CliError> {
-    let library = context.library_of(registry);
-    let Some(entry) = meant(&library, name).into_iter().next() else {
-        return Err(CliError::no(format!("there is no skill `{name}`")));
-    };
-    let refusal = pollster::block_on(library.registry.accepted()).err();
-    let found = pollster::block_on(library.registry.check(entry));
-    let mut decisions = decisions::of(context, &library, entry, &found, refusal.as_ref())?;
-    // Installers and clients of this machine have to do with skills in directories alone.
-    if entry.identity.is_some() {
-        decisions.extend(Surroundings::of(context, &library).decisions(context, &library, entry));
+/// Writes the decisions about `skill`.
+fn write_skill(ui: &mut Ui, skill: &ExplainedSkill) -> Result<(), CliError> {
+    let name = ui.paint(Style::Name, &skill.name);
+    writeln!(ui.out(), "{name} from {} is {}", escape(&skill.source), skill.state)?;
+    for decision in &skill.decisions {
+        let topic = ui.paint(Style::Faint, &format!("{:>TOPIC_WIDTH$}", decision.topic));
+        let text = wrap_indented(&escape(&decision.text), ui.width(), TOPIC_WIDTH + 2);
+        writeln!(ui.out(), "{topic}  {text}")?;
     }
-    Ok(decisions.into_iter().map(|decision| (decision.topic, decision.text)).collect())
+    Ok(())
 }
 
-/// Returns the skills that `name` may mean: all of that name, or the one of that source.
-fn meant<'a>(library: &'a Library, name: &str) -> Vec<&'a Entry> {
-    let entries = library.snapshot.entries();
-    let alike: Vec<&Entry> = entries
-        .iter()
-        .filter(|entry| entry.name().as_str() == name || entry.qualified_name() == name)
-        .collect();
-    if !alike.is_empty() {
-        return alike;
+/// Writes why there is no skill called `name`.
+fn write_absence(ui: &mut Ui, context: &Context, absence: &Absence, name: &str) -> Result<(), CliError> {
+    let heading = ui.paint(Style::Heading, &format!("there is no skill `{}`", escape(name)));
+    writeln!(ui.out(), "{heading}")?;
+    if !absence.nearest.is_empty() {
+        writeln!(ui.out(), "\nnear it: {}", absence.nearest.join(", "))?;
     }
-    match library.snapshot.find(name) {
-        Lookup::Found(entry) | Lookup::Disabled(entry) | Lookup::Quarantined(entry) => vec![entry],
-        Lookup::Unknown(_) => Vec::new(),
+    for miss in &absence.near_misses {
+        let path = escape(&context.shown(&miss.path)).into_owned();
+        let files = escape(&miss.files.join(", ")).into_owned();
+        match miss.reason {
+            Reason::NoManifest if files.is_empty() => {
+                writeln!(ui.out(), "\n{path} is there but has no SKILL.md")?
+            }
+            Reason::NoManifest => writeln!(ui.out(), "\n{path} is there but has no SKILL.md, only {files}")?,
+            Reason::Group => writeln!(ui.out(), "\n{path} is a group of skills: {files}")?,
+            Reason::Skipped => writeln!(
+                ui.out(),
+                "\n{path} is there, but skills are not looked for in hidden directories, node_modules and target"
+            )?,
+            Reason::Inside => writeln!(
+                ui.out(),
+                "\n{path} is there, but inside another skill\n  set `scan.nested`, or add its parent to `roots`"
+            )?,
+            Reason::DisabledPlugin => {
+                writeln!(ui.out(), "\n{path} is there, but its plugin {files} is not enabled in its client")?
+            }
+            Reason::RejectedPlugin => {
+                writeln!(ui.out(), "\n{path} is there, but its plugin is rejected: {files}")?
+            }
+            Reason::TooDeep => writeln!(
+                ui.out(),
+                "\n{path} is there, but deeper than skills are looked for\n  raise `scan.max_depth`, or add its parent to `roots`"
+            )?,
+        }
     }
-}
-
-fn explain_absence(ui: &mut Ui, context: &Context, library: &Library, name: &str) -> Result<Exit, CliError> {
-    let absence = absence::Absence::of(context, library, name);
-    if ui.is_json() {
-        ui.write_json(&ExplainJson { name, found: false, skills: Vec::new(), absence: Some(absence) })?;
-        return library.find(name).map(|_| Exit::Success);
+    writeln!(ui.out(), "\nlooked at:")?;
+    for place in absence.places.iter().filter(|place| place.exists) {
+        let path = escape(&context.shown(&place.path)).into_owned();
+        let skills = ui.paint(Style::Faint, &count(place.skills, "skill"));
+        writeln!(ui.out(), "  {path}  {skills}")?;
     }
-    absence.write(ui, context, name)?;
-    Ok(Exit::No)
+    let missing = absence.places.iter().filter(|place| !place.exists);
+    let missing: Vec<String> = missing.map(|place| context.shown(&place.path)).collect();
+    if !missing.is_empty() {
+        let missing = wrap_indented(&escape(&first_of(&missing)), ui.width(), NOT_THERE.len());
+        let missing = ui.paint(Style::Faint, &missing);
+        writeln!(ui.out(), "{NOT_THERE}{missing}")?;
+    }
+    if absence.places.is_empty() {
+        writeln!(ui.out(), "  nothing: discovery is off and no roots are configured")?;
+    }
+    Ok(())
 }

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_app::install::{checks, newest_in_words, short, word};
 use repertoire_sources::{Newest, UpdateCheck};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::commands::update::{checks, described, newest_in_words, short, word};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::json;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::Context;
 
@@ -31,10 +32,10 @@ pub(crate) struct OutdatedArgs {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
-    let (_, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
+    let (_, checks) = checks(context, ui.git_prompt(), &args.names, args.user, args.token_file.as_deref())?;
     if ui.is_json() {
-        let skills: Vec<Value> = checks.iter().map(described).collect();
-        ui.write_json(&json!({ "skills": skills }))?;
+        let skills: Vec<Value> = checks.iter().map(json::update_check).collect();
+        ui.write_json(&serde_json::json!({ "skills": skills }))?;
         return Ok(exit(&checks));
     }
     let outdated: Vec<&UpdateCheck> =

@@ -6,7 +6,6 @@ mod host;
 mod notices;
 mod oidc;
 mod open_files;
-mod switch;
 mod reload;
 mod tokens;
 

@@ -1,7 +1,6 @@
 //! `rep update`.
 
 mod conflicts;
-mod newest;
 mod plan;
 mod report;
 
@@ -9,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use repertoire::store::put_skill;
+use repertoire_app::install::{checks, named};
 use repertoire_clients::Owner;
 use repertoire_clients::link::{forget_links, links_to};
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange};
@@ -22,8 +22,6 @@ use crate::exit::Exit;
 use crate::ui::{Consent, Ui, escape};
 use crate::wire::Context;
 use conflicts::UnmergedPolicy;
-use newest::named;
-pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
 use repertoire_model::text::count;
 pub(crate) use report::print_diff;
@@ -79,7 +77,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
 }
 
 fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let (installation, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
+    let (installation, checks) =
+        checks(context, ui.git_prompt(), &args.names, args.user, args.token_file.as_deref())?;
     let rename = if args.rename { Rename::Follow } else { Rename::Report };
     let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks, rename)?;
     for step in &steps {

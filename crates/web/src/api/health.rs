@@ -1,13 +1,14 @@
 //! `GET /api/v1/health`: the state of the parts of the server.
 
 use axum::Extension;
+use repertoire_app::doctor::{HealthItem, HealthState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::ApiError;
 use super::records::{blocking, with_store};
 use super::request::Answer;
-use crate::dashboard::{Asker, HealthItem, HealthState};
+use crate::dashboard::Asker;
 
 /// The state of the parts of the server.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -49,7 +50,7 @@ pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
             0 => (HealthState::Ok, "every event was recorded".to_owned()),
             number => (HealthState::Warning, format!("{number} events could not be recorded")),
         };
-        parts.push(item("events", state, detail));
+        parts.push(HealthItem::new("events", state, detail));
     }
     if let Some(host) = asker.options().host.clone().filter(|_| asker.sees_all()) {
         parts.extend(blocking(move || Ok(host.health())).await?);
@@ -58,29 +59,27 @@ pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
     Ok(Health { version: asker.server.options.version.clone(), parts })
 }
 
-fn item(part: &str, state: HealthState, detail: impl Into<String>) -> HealthItem {
-    HealthItem { part: part.to_owned(), state, detail: detail.into() }
-}
-
 fn library(asker: &Asker) -> HealthItem {
     let snapshot = asker.view.shared.registry.snapshot();
     if !asker.sees_all() {
-        return item("library", HealthState::Ok, "the sources were read");
+        return HealthItem::new("library", HealthState::Ok, "the sources were read");
     }
     if let Some(source) = snapshot.unlisted_sources().next() {
-        return item("library", HealthState::Error, format!("{source} could not be read"));
+        return HealthItem::new("library", HealthState::Error, format!("{source} could not be read"));
     }
     match snapshot.problems() {
-        [] => {
-            item("library", HealthState::Ok, format!("all sources were read, snapshot {}", snapshot.number()))
-        }
-        [problem, ..] => item("library", HealthState::Warning, problem.diagnostic.message.clone()),
+        [] => HealthItem::new(
+            "library",
+            HealthState::Ok,
+            format!("all sources were read, snapshot {}", snapshot.number()),
+        ),
+        [problem, ..] => HealthItem::new("library", HealthState::Warning, problem.diagnostic.message.clone()),
     }
 }
 
 async fn store(asker: &Asker) -> HealthItem {
     if asker.options().store.is_none() {
-        return item("store", HealthState::Off, "nothing is recorded");
+        return HealthItem::new("store", HealthState::Off, "nothing is recorded");
     }
     let is_told = asker.sees_all();
     let asked = with_store(asker, move |store| {
@@ -89,10 +88,12 @@ async fn store(asker: &Asker) -> HealthItem {
         Ok(format!("schema {schema}{place}"))
     });
     match asked.await {
-        Ok(detail) => item("store", HealthState::Ok, detail),
-        Err(error) => {
-            item("store", HealthState::Error, if is_told { error.message } else { "away".to_owned() })
-        }
+        Ok(detail) => HealthItem::new("store", HealthState::Ok, detail),
+        Err(error) => HealthItem::new(
+            "store",
+            HealthState::Error,
+            if is_told { error.message } else { "away".to_owned() },
+        ),
     }
 }
 
@@ -100,10 +101,12 @@ async fn store(asker: &Asker) -> HealthItem {
 async fn replicas(asker: &Asker) -> Option<HealthItem> {
     let processes = with_store(asker, |store| Ok(store.processes()?)).await.ok()?;
     Some(match processes {
-        None => item("replicas", HealthState::Off, "the store is for one machine"),
-        Some(1) => item("replicas", HealthState::Ok, "this server alone uses the store"),
-        Some(number) => {
-            item("replicas", HealthState::Ok, format!("{number} servers and commands share the store"))
-        }
+        None => HealthItem::new("replicas", HealthState::Off, "the store is for one machine"),
+        Some(1) => HealthItem::new("replicas", HealthState::Ok, "this server alone uses the store"),
+        Some(number) => HealthItem::new(
+            "replicas",
+            HealthState::Ok,
+            format!("{number} servers and commands share the store"),
+        ),
     })
 }

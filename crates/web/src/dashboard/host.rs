@@ -1,6 +1,7 @@
 //! The questions that the dashboard asks the program around it, because the answers are not in the library.
 
 use repertoire::{Entry, Registry};
+use repertoire_app::doctor::HealthItem;
 use repertoire_model::Digest;
 use repertoire_model::scope::Pattern;
 use repertoire_model::toolbox::Toolbox;
@@ -85,40 +86,4 @@ pub struct NewestVersion {
     pub state: &'static str,
     /// The version, the new name, or the reason.
     pub detail: Option<String>,
-}
-
-/// The state of a part of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HealthState {
-    /// It works.
-    Ok,
-    /// It works in part, or something needs attention.
-    Warning,
-    /// It does not work.
-    Error,
-    /// It is switched off.
-    Off,
-}
-
-impl HealthState {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Off => "off",
-        }
-    }
-}
-
-/// A part of the server and its state.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HealthItem {
-    /// The part, such as `store`.
-    pub part: String,
-    /// Its state.
-    pub state: HealthState,
-    /// The state in a few words.
-    pub detail: String,
 }

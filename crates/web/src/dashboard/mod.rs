@@ -6,7 +6,7 @@ mod state;
 mod asker;
 
 pub(crate) use asker::{Asker, WriteRefusal, is_equal};
-pub use host::{Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin};
+pub use host::{Decision, Host, NewestVersion, SkillOrigin};
 pub use options::DashboardOptions;
 pub(crate) use state::{
     Changes, ChangesSender, DashboardState, EntryTokenCounts, KnownUpdate, Streams, UsageCounts,

@@ -3,14 +3,12 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use repertoire::{Entry, Registry, Watcher};
-use repertoire_clients::disable::still_read;
-use repertoire_exec::{Launcher, probe};
+use repertoire_app::doctor::{HealthItem, following, sandbox};
+use repertoire_app::{approvals, explain, install, switch};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Digest, Pattern};
-use repertoire_web::dashboard::{Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin};
+use repertoire_web::dashboard::{Decision, Host, NewestVersion, SkillOrigin};
 
-use super::switch;
-use crate::commands::{approvals, explain, update};
 use crate::wire::{Context, compared_origins};
 
 /// The program around the dashboard.
@@ -32,46 +30,13 @@ impl DashboardHost {
     pub(super) fn follows(&self, watcher: Option<&Arc<Watcher>>) {
         let _ = self.watcher.set(watcher.map(Arc::downgrade));
     }
-
-    fn following(&self) -> HealthItem {
-        let part = "watcher".to_owned();
-        let mode = self.context.settings.reload.mode.as_str();
-        let Some(watcher) = self.watcher.get().and_then(|watcher| watcher.as_ref()?.upgrade()) else {
-            let detail = "changes are looked for when skills are used".to_owned();
-            return HealthItem { part, state: HealthState::Off, detail };
-        };
-        match watcher.problems().first() {
-            Some(problem) => {
-                HealthItem { part, state: HealthState::Warning, detail: problem.diagnostic.message.clone() }
-            }
-            None => {
-                let detail = format!("{mode}, {} directories watched", watcher.watches());
-                HealthItem { part, state: HealthState::Ok, detail }
-            }
-        }
-    }
-
-    fn sandbox(&self) -> HealthItem {
-        let part = "sandbox".to_owned();
-        if !self.context.settings.exec.enabled {
-            let detail = "tools and scripts of skills do not run here".to_owned();
-            return HealthItem { part, state: HealthState::Off, detail };
-        }
-        let found = probe(&Launcher::CurrentExe);
-        match found.best() {
-            Some(sandbox) => {
-                HealthItem { part, state: HealthState::Ok, detail: format!("{} works", sandbox.name()) }
-            }
-            None => HealthItem { part, state: HealthState::Error, detail: "none works here".to_owned() },
-        }
-    }
 }
 
 impl Host for DashboardHost {
     fn explain(&self, registry: &Registry, name: &str) -> Result<Vec<Decision>, String> {
         let decisions =
             explain::decisions(&self.context, registry, name).map_err(|error| error.message_with_causes())?;
-        let decision = |(topic, text): (&str, String)| Decision { topic: topic.to_owned(), text };
+        let decision = |it: explain::Decision| Decision { topic: it.topic.to_owned(), text: it.text };
         Ok(decisions.into_iter().map(decision).collect())
     }
 
@@ -92,10 +57,10 @@ impl Host for DashboardHost {
     }
 
     fn newest(&self, entry: &Entry) -> Result<Option<NewestVersion>, String> {
-        let check = update::check_of(&self.context, entry).map_err(|error| error.message_with_causes())?;
+        let check = install::check_of(&self.context, entry).map_err(|error| error.message_with_causes())?;
         Ok(check.map(|check| NewestVersion {
-            state: update::word(&check.newest),
-            detail: update::newest_in_words(&check.newest),
+            state: install::word(&check.newest),
+            detail: install::newest_in_words(&check.newest),
         }))
     }
 
@@ -111,13 +76,12 @@ impl Host for DashboardHost {
     }
 
     fn still_read(&self, entry: &Entry) -> Vec<String> {
-        let (places, _) = self.context.places(&self.context.settings.policy);
-        // A skill of a store is in no files of clients.
-        let is_file = entry.identity.is_some();
-        if is_file { still_read(&self.context.env.places(), &places, entry) } else { Vec::new() }
+        switch::still_read(&self.context, entry)
     }
 
     fn health(&self) -> Vec<HealthItem> {
-        vec![self.following(), self.sandbox.get_or_init(|| self.sandbox()).clone()]
+        let watcher = self.watcher.get().and_then(|watcher| watcher.as_ref()?.upgrade());
+        let sandbox = self.sandbox.get_or_init(|| sandbox(&self.context)).clone();
+        vec![following(&self.context, watcher.as_deref()), sandbox]
     }
 }

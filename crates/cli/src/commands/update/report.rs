@@ -1,5 +1,6 @@
 //! Shows what an update changes.
 
+use repertoire_app::install::{short, word};
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::{FileKind, SkillPath};
 use repertoire_sources::{
@@ -9,9 +10,9 @@ use repertoire_sources::{
 use serde_json::{Value, json};
 
 use super::conflicts;
-use super::newest::{described as checked, short, word};
 use super::plan::{Step, StepKind};
 use crate::error::CliError;
+use crate::json::update_check as checked;
 use crate::ui::{Style, Ui, escape};
 
 /// The most lines of a diff that are shown.

@@ -4,38 +4,36 @@ use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
 use repertoire_clients::Owner;
-use repertoire_sources::{Installation, Lock, LockedSkill, Newest, UpdateCheck, check_updates};
-use serde_json::{Value, json};
+use repertoire_sources::{GitPrompt, Installation, Lock, LockedSkill, Newest, UpdateCheck, check_updates};
 
-use crate::error::CliError;
-use crate::ui::{Progress, Ui, escape};
-use crate::wire::Context;
+use crate::error::Error;
+use crate::workspace::Workspace;
 
 /// Returns the skills called `names`, or all, each with its newest state.
-pub(crate) fn checks(
-    ui: &Ui,
-    context: &Context,
+pub fn checks(
+    workspace: &Workspace,
+    prompt: GitPrompt,
     names: &[String],
     user: bool,
     token_file: Option<&Path>,
-) -> Result<(Installation, Vec<UpdateCheck>), CliError> {
-    let installation = context.installation(Owner::user_if(user))?;
+) -> Result<(Installation, Vec<UpdateCheck>), Error> {
+    let installation = workspace.installation(Owner::user_if(user))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, names)?;
-    context.expect_one_server(skills.iter().copied(), token_file)?;
-    let options = context.fetch_options(ui.git_prompt(), token_file)?;
-    let _progress = Progress::start(&context.env, "asking the sources");
-    let home = context.env.home();
-    let policy = &context.settings.policy;
-    let store = context.content_store();
+    workspace.expect_one_server(skills.iter().copied(), token_file)?;
+    let options = workspace.fetch_options(prompt, token_file)?;
+    let _progress = workspace.progress("asking the sources");
+    let home = workspace.env.home();
+    let policy = &workspace.settings.policy;
+    let store = workspace.content_store();
     let checks = check_updates(&lock, &skills, &store, &installation.base, home.as_deref(), &options, policy);
     Ok((installation, checks))
 }
 
 /// Returns the newest state of `entry`, which its source is asked for; `None` if it is not in a lock.
-pub(crate) fn check_of(context: &Context, entry: &Entry) -> Result<Option<UpdateCheck>, CliError> {
+pub fn check_of(workspace: &Workspace, entry: &Entry) -> Result<Option<UpdateCheck>, Error> {
     for owner in [Owner::Project, Owner::User] {
-        let Ok(installation) = context.installation(owner) else { continue };
+        let Ok(installation) = workspace.installation(owner) else { continue };
         let lock = Lock::read(&installation.lock)?;
         let Some(locked) = lock.get(entry.name().as_str()) else { continue };
         let is_same =
@@ -43,9 +41,9 @@ pub(crate) fn check_of(context: &Context, entry: &Entry) -> Result<Option<Update
         if !is_same(installation.directory(&locked.name)) {
             continue;
         }
-        let options = context.unattended_fetch_options()?;
-        let (home, store) = (context.env.home(), context.content_store());
-        let policy = &context.settings.policy;
+        let options = workspace.unattended_fetch_options()?;
+        let (home, store) = (workspace.env.home(), workspace.content_store());
+        let policy = &workspace.settings.policy;
         let mut checks =
             check_updates(&lock, &[locked], &store, &installation.base, home.as_deref(), &options, policy);
         return Ok(checks.pop());
@@ -54,7 +52,7 @@ pub(crate) fn check_of(context: &Context, entry: &Entry) -> Result<Option<Update
 }
 
 /// Returns the newest version, the new name, or the reason that there is none.
-pub(crate) fn newest_in_words(newest: &Newest) -> Option<String> {
+pub fn newest_in_words(newest: &Newest) -> Option<String> {
     match newest {
         Newest::Changed(newest) => {
             Some(short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string()))
@@ -67,14 +65,14 @@ pub(crate) fn newest_in_words(newest: &Newest) -> Option<String> {
 }
 
 /// Returns the skills of `lock` that are called `names`, or all of them.
-pub(super) fn named<'l>(lock: &'l Lock, names: &[String]) -> Result<Vec<&'l LockedSkill>, CliError> {
+pub fn named<'l>(lock: &'l Lock, names: &[String]) -> Result<Vec<&'l LockedSkill>, Error> {
     if names.is_empty() {
         return Ok(lock.skills().collect());
     }
     let find = |name: &String| {
         lock.get(name).ok_or_else(|| {
             let known: Vec<&str> = lock.skills().map(|skill| skill.name.as_str()).collect();
-            let error = CliError::no(format!("`{name}` is not in the lock"));
+            let error = Error::no(format!("`{name}` is not in the lock"));
             if known.is_empty() {
                 error.hint("no skill was added yet; run `rep add`")
             } else {
@@ -86,7 +84,7 @@ pub(super) fn named<'l>(lock: &'l Lock, names: &[String]) -> Result<Vec<&'l Lock
 }
 
 /// Returns the word for the newest state of a skill.
-pub(crate) fn word(newest: &Newest) -> &'static str {
+pub fn word(newest: &Newest) -> &'static str {
     match newest {
         Newest::Current => "current",
         Newest::Changed(_) => "outdated",
@@ -98,42 +96,9 @@ pub(crate) fn word(newest: &Newest) -> &'static str {
 }
 
 /// Returns a version as it is shown: the start of a commit or of a digest, or a version in full.
-pub(crate) fn short(resolved: Option<&str>, digest: &str) -> String {
+pub fn short(resolved: Option<&str>, digest: &str) -> String {
     let text = resolved.unwrap_or(digest);
     let hex = text.strip_prefix("sha256:").unwrap_or(text);
     let is_hex = hex.len() >= 40 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_hex { hex.chars().take(10).collect() } else { text.to_owned() }
-}
-
-/// Returns a skill and its newest state, for programs.
-pub(crate) fn described(check: &UpdateCheck) -> Value {
-    let locked = &check.locked;
-    let (newest, digest) = match &check.newest {
-        Newest::Changed(newest) | Newest::Renamed(newest) => {
-            (newest.locked.resolved.clone(), Some(newest.locked.digest.to_string()))
-        }
-        _ => (None, None),
-    };
-    let reason = match &check.newest {
-        Newest::Renamed(newest) => Some(format!("the source calls it {} now", newest.locked.name)),
-        Newest::Broken(reason) => Some(reason.clone()),
-        Newest::Unreachable(error) => Some(escape(&error.to_string()).into_owned()),
-        _ => None,
-    };
-    let new_name = match &check.newest {
-        Newest::Renamed(newest) => Some(newest.locked.name.as_str()),
-        _ => None,
-    };
-    json!({
-        "name": locked.name.as_str(),
-        "renamed_to": new_name,
-        "source": locked.source,
-        "ref": locked.reference,
-        "state": word(&check.newest),
-        "resolved": locked.resolved,
-        "digest": locked.digest.to_string(),
-        "newest_resolved": newest,
-        "newest_digest": digest,
-        "reason": reason,
-    })
 }

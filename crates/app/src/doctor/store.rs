@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::checks::{Checks, Status, bytes};
-use crate::wire::Context;
+use crate::workspace::Workspace;
 
 impl Checks {
-    pub(super) fn store(&mut self, context: &Context) {
-        let Some(location) = context.store_location() else {
+    pub(super) fn store(&mut self, workspace: &Workspace) {
+        let Some(location) = workspace.store_location() else {
             return self.ok("store", "nowhere: there is no state directory");
         };
         let path = Path::new(&location);
@@ -24,7 +24,7 @@ impl Checks {
                 return self.ok("store", format!("{location}, none yet"));
             }
         }
-        match context.lazy_store().get().and_then(|store| store.check_fully().map(|()| store)) {
+        match workspace.lazy_store().get().and_then(|store| store.check_fully().map(|()| store)) {
             Ok(store) => {
                 let size = path.metadata().map(|metadata| format!(", {}", bytes(metadata.len())));
                 self.ok("store", format!("{}{}", store.location(), size.unwrap_or_default()));

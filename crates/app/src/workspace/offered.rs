@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use repertoire_clients::Places;
 use repertoire_clients::connect::{Connection, offered_names};
 
-use crate::wire::{Context, Library};
+use super::library::Library;
+use super::workspace::Workspace;
 
 /// Returns the names of the skills that the server of `connection` offers; those of `library`, unless it is confined to some
 /// directories.
-pub(crate) fn names_offered_by(
-    context: &Context,
+pub fn names_offered_by(
+    workspace: &Workspace,
     library: &Library,
     places: &Places,
     connection: &Connection,
@@ -20,6 +21,6 @@ pub(crate) fn names_offered_by(
     if roots.is_empty() {
         return offered_names(&library.snapshot);
     }
-    let confined = context.confined_to(roots);
-    offered_names(&confined.inspect(context.settings.policy.clone()).snapshot)
+    let confined = workspace.confined_to(roots);
+    offered_names(&confined.inspect(workspace.settings.policy.clone()).snapshot)
 }

@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use repertoire_app::workspace::{WorkspaceOptions, settings};
 use repertoire_clients::connect::{
     ClientFiles, OwnEntries, broken_files, connections, offered_names, plugins_offered_twice, present,
 };
 use repertoire_clients::link;
 
 use super::checks::{Checks, Status};
-use crate::offered::names_offered_by;
-use crate::wire::{Context, Library};
+use crate::workspace::{Library, Workspace, WorkspaceOptions, names_offered_by, settings};
 
 /// The most links that are named one by one.
 const MAX_NAMED: usize = 5;
 
 impl Checks {
     /// Warns of links that were made to skills which are no longer there.
-    pub(super) fn links(&mut self, context: &Context) {
-        for (links, undo) in link::dangling(&context.env.places()) {
+    pub(super) fn links(&mut self, workspace: &Workspace) {
+        for (links, undo) in link::dangling(&workspace.env.places()) {
             let mut named: Vec<&str> = links.iter().take(MAX_NAMED).map(String::as_str).collect();
             if links.len() > MAX_NAMED {
                 named.push("and more");
@@ -33,11 +31,11 @@ impl Checks {
     }
 
     /// Reports every connected client, and warns if it reads the same skills from files.
-    pub(super) fn clients(&mut self, context: &Context, library: &Library) {
-        let places = context.env.places();
+    pub(super) fn clients(&mut self, workspace: &Workspace, library: &Library) {
+        let places = workspace.env.places();
         for (path, (client, fault)) in broken_files(&places) {
             let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
-            let path = context.shown(&path.display().to_string());
+            let path = workspace.shown(&path.display().to_string());
             let message = format!(
                 "the configuration of {} cannot be parsed: {} ({path}{line})",
                 client.title(),
@@ -53,7 +51,7 @@ impl Checks {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
-            let path = context.shown(&connection.path.display().to_string());
+            let path = workspace.shown(&connection.path.display().to_string());
             let title = connection.client.title();
             if let Some(outside) = connection.path_outside(&places) {
                 let outside = outside.display();
@@ -67,7 +65,7 @@ impl Checks {
             }
             let config = connection.config().map(|file| places.project().join(file));
             let settings =
-                settings::load(&context.env, &WorkspaceOptions { config, ..WorkspaceOptions::default() });
+                settings::load(&workspace.env, &WorkspaceOptions { config, ..WorkspaceOptions::default() });
             // Errors of a configuration are reported by the commands that need it.
             if let Some((message, hint)) =
                 settings.ok().and_then(|settings| connection.refused_argument(&settings))
@@ -79,7 +77,7 @@ impl Checks {
                 self.add(Status::Warn, "client", message, Some(&hint));
             }
             // A server that is confined to some directories offers nothing else.
-            let names = names_offered_by(context, library, &places, &connection);
+            let names = names_offered_by(workspace, library, &places, &connection);
             match files.offered_twice(&places, connection.client, Some(&connection), &names, &present) {
                 Some((message, hint)) => self.add(Status::Warn, "client", message, Some(&hint)),
                 None => self.ok("client", format!("{title} is connected ({path})")),
@@ -88,8 +86,8 @@ impl Checks {
     }
 
     /// Warns of clients that are there and read the same skill from more than one directory.
-    pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
-        let places = context.env.places();
+    pub(super) fn files_read_twice(&mut self, workspace: &Workspace, library: &Library) {
+        let places = workspace.env.places();
         let connections = connections(&OwnEntries::new(&places), &places);
         let (names, present) = (offered_names(&library.snapshot), present(&places, &connections));
         let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);

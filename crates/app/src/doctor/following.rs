@@ -5,17 +5,17 @@ use std::time::Duration;
 use repertoire::registry::watch::FollowMethod;
 
 use super::checks::{Checks, Status};
-use crate::wire::Context;
+use crate::workspace::Workspace;
 
 /// The time until a very large library is watched.
 const READY: Duration = Duration::from_secs(60);
 
 impl Checks {
     /// Follows the library for a moment, and reports the method.
-    pub(super) fn following(&mut self, context: &Context) {
-        let mode = context.settings.reload.mode.as_str();
-        let registry = context.open_to_follow();
-        let watcher = match registry.watch(context.settings.reload) {
+    pub(super) fn following(&mut self, workspace: &Workspace) {
+        let mode = workspace.settings.reload.mode.as_str();
+        let registry = workspace.open_to_follow();
+        let watcher = match registry.watch(workspace.settings.reload) {
             Ok(watcher) => watcher,
             Err(error) => {
                 let message = format!("the library cannot be followed: {error}");

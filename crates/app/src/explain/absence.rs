@@ -10,20 +10,13 @@ use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::fs::ScanLimits;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire_model::plugin::{MANIFEST_FILE, SKILLS};
-use repertoire_model::text::count;
 use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
-use crate::error::CliError;
-use crate::ui::{Style, Ui, escape, wrap_indented};
-
-use crate::wire::{Context, Library};
+use crate::workspace::{Library, Workspace};
 
 /// The most skills of a group that are named.
 const MAX_NAMED: usize = 20;
-
-/// The words before the places that are not there.
-const NOT_THERE: &str = "  not there: ";
 
 /// The most places that are not there and are named.
 const MAX_MISSING: usize = 8;
@@ -36,30 +29,38 @@ const MAX_DIRECTORIES: usize = 20_000;
 
 /// The explanation of a missing skill.
 #[derive(Debug, Serialize)]
-pub(crate) struct Absence {
-    nearest: Vec<String>,
-    places: Vec<SearchedPlace>,
-    near_misses: Vec<NearMiss>,
+pub struct Absence {
+    /// The names of the skills that are nearest.
+    pub nearest: Vec<String>,
+    /// The places that were searched.
+    pub places: Vec<SearchedPlace>,
+    /// The directories that may have been meant.
+    pub near_misses: Vec<NearMiss>,
 }
 
 /// A place that was searched.
 #[derive(Debug, Serialize)]
-struct SearchedPlace {
-    source: String,
-    path: String,
-    exists: bool,
-    skills: usize,
+pub struct SearchedPlace {
+    /// Its source.
+    pub source: String,
+    /// Its path.
+    pub path: String,
+    /// `true` if it is there.
+    pub exists: bool,
+    /// The number of skills that it has.
+    pub skills: usize,
 }
 
 /// A directory that looks as if it were meant to be the skill.
 #[derive(Debug, Serialize)]
-struct NearMiss {
-    path: String,
+pub struct NearMiss {
+    /// Its path.
+    pub path: String,
     /// The reason that no skill was found there.
-    reason: Reason,
+    pub reason: Reason,
     /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group; the name of a plugin that is not enabled, or
     /// the reason that it is rejected.
-    files: Vec<String>,
+    pub files: Vec<String>,
 }
 
 impl NearMiss {
@@ -78,7 +79,7 @@ impl NearMiss {
 /// The reason that a directory is not the skill it may have been meant to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Reason {
+pub enum Reason {
     /// It has no `SKILL.md`.
     NoManifest,
     /// It has none, and is a group of skills.
@@ -97,7 +98,7 @@ enum Reason {
 
 impl Absence {
     /// Returns the explanation of the absence of `name`.
-    pub(crate) fn of(context: &Context, library: &Library, name: &str) -> Self {
+    pub(super) fn of(workspace: &Workspace, library: &Library, name: &str) -> Self {
         let nearest = match library.snapshot.find(name) {
             Lookup::Unknown(nearest) => nearest.into_iter().map(ToString::to_string).collect(),
             Lookup::Found(_) | Lookup::Disabled(_) | Lookup::Quarantined(_) => Vec::new(),
@@ -125,72 +126,14 @@ impl Absence {
                 miss.or_group(library)
             })
             .collect();
-        let in_plugins = plugin_misses(context, library, name).into_iter();
+        let in_plugins = plugin_misses(workspace, library, name).into_iter();
         near_misses.extend(in_plugins.filter(|miss| !known(Path::new(&miss.path))));
         Self { nearest, places: library.places.iter().map(looked).collect(), near_misses }
-    }
-
-    /// Writes it for people.
-    pub(crate) fn write(&self, ui: &mut Ui, context: &Context, name: &str) -> Result<(), CliError> {
-        let heading = ui.paint(Style::Heading, &format!("there is no skill `{}`", escape(name)));
-        writeln!(ui.out(), "{heading}")?;
-        if !self.nearest.is_empty() {
-            writeln!(ui.out(), "\nnear it: {}", self.nearest.join(", "))?;
-        }
-        for miss in &self.near_misses {
-            let path = escape(&context.shown(&miss.path)).into_owned();
-            let files = escape(&miss.files.join(", ")).into_owned();
-            match miss.reason {
-                Reason::NoManifest if files.is_empty() => {
-                    writeln!(ui.out(), "\n{path} is there but has no SKILL.md")?
-                }
-                Reason::NoManifest => {
-                    writeln!(ui.out(), "\n{path} is there but has no SKILL.md, only {files}")?
-                }
-                Reason::Group => writeln!(ui.out(), "\n{path} is a group of skills: {files}")?,
-                Reason::Skipped => writeln!(
-                    ui.out(),
-                    "\n{path} is there, but skills are not looked for in hidden directories, node_modules and target"
-                )?,
-                Reason::Inside => writeln!(
-                    ui.out(),
-                    "\n{path} is there, but inside another skill\n  set `scan.nested`, or add its parent to `roots`"
-                )?,
-                Reason::DisabledPlugin => writeln!(
-                    ui.out(),
-                    "\n{path} is there, but its plugin {files} is not enabled in its client"
-                )?,
-                Reason::RejectedPlugin => {
-                    writeln!(ui.out(), "\n{path} is there, but its plugin is rejected: {files}")?
-                }
-                Reason::TooDeep => writeln!(
-                    ui.out(),
-                    "\n{path} is there, but deeper than skills are looked for\n  raise `scan.max_depth`, or add its parent to `roots`"
-                )?,
-            }
-        }
-        writeln!(ui.out(), "\nlooked at:")?;
-        for place in self.places.iter().filter(|place| place.exists) {
-            let path = escape(&context.shown(&place.path)).into_owned();
-            let skills = ui.paint(Style::Faint, &count(place.skills, "skill"));
-            writeln!(ui.out(), "  {path}  {skills}")?;
-        }
-        let missing = self.places.iter().filter(|place| !place.exists);
-        let missing: Vec<String> = missing.map(|place| context.shown(&place.path)).collect();
-        if !missing.is_empty() {
-            let missing = wrap_indented(&escape(&first_of(&missing)), ui.width(), NOT_THERE.len());
-            let missing = ui.paint(Style::Faint, &missing);
-            writeln!(ui.out(), "{NOT_THERE}{missing}")?;
-        }
-        if self.places.is_empty() {
-            writeln!(ui.out(), "  nothing: discovery is off and no roots are configured")?;
-        }
-        Ok(())
     }
 }
 
 /// Returns the first of `places` that are not there, and how many more there are.
-pub(crate) fn first_of(places: &[String]) -> String {
+pub fn first_of(places: &[String]) -> String {
     let first = places[..places.len().min(MAX_MISSING)].join(", ");
     match places.len().saturating_sub(MAX_MISSING) {
         0 => first,
@@ -237,13 +180,13 @@ fn near_misses(place: &Place, name: &str) -> Vec<NearMiss> {
 }
 
 /// Returns the directories called `name` in plugins that are not enabled or were rejected.
-fn plugin_misses(context: &Context, library: &Library, name: &str) -> Vec<NearMiss> {
+fn plugin_misses(workspace: &Workspace, library: &Library, name: &str) -> Vec<NearMiss> {
     let miss = |skills: &Path, reason: Reason, text: &str| {
         let path = skills.join(SkillName::new(name)?.as_str());
         let is_skill = path.join("SKILL.md").is_file();
         is_skill.then(|| NearMiss { path: path.display().to_string(), reason, files: vec![text.to_owned()] })
     };
-    let disabled = context.disabled_plugins();
+    let disabled = workspace.disabled_plugins();
     let disabled = disabled.iter().filter_map(|root| {
         let plugin = root.label.strip_prefix("plugin:").unwrap_or(&root.label);
         miss(&root.path, Reason::DisabledPlugin, plugin)

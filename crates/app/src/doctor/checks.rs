@@ -1,7 +1,9 @@
-//! The checks of `rep doctor`.
+//! Checks the set-up: configuration, places, state, sandboxes, the library and clients.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::Problem;
@@ -10,15 +12,13 @@ use repertoire_model::{RuleId, Severity, State};
 use repertoire_sources::LOCK_FILE;
 use serde::Serialize;
 
-use repertoire::config::{DisabledPattern, Settings};
-use repertoire_app::workspace::{UnreadableState, settings};
-use repertoire_model::text::count;
+use crate::docs::docs;
+use crate::explain::first_of;
+use crate::workspace::environment::{self as env, Env};
+use crate::workspace::{Library, Reporter, UnreadableState, Workspace, WorkspaceOptions, settings};
 
-use crate::commands::explain;
-use crate::env::{self, Env};
-use crate::globals::{ColorChoice, Globals};
-use crate::ui::{Ui, docs};
-use crate::wire::{Context, Library, with_settings};
+use repertoire::config::{DisabledPattern, Settings};
+use repertoire_model::text::count;
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
@@ -26,36 +26,43 @@ const MAX_NAMED: usize = 10;
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Status {
+pub enum Status {
+    /// It works.
     Ok,
     /// Something is not there or does not work, and need not.
     Info,
+    /// It works in part.
     Warn,
+    /// It does not work.
     Error,
 }
 
 /// One line of `rep doctor`.
 #[derive(Debug, Serialize)]
-pub(super) struct Check {
-    pub(super) status: Status,
-    pub(super) topic: &'static str,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
+pub struct Check {
+    /// Its result.
+    pub status: Status,
+    /// Its subject.
+    pub topic: &'static str,
+    /// The result in words.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
 }
 
-/// Runs all checks.
-pub(crate) fn all(ui: &Ui, env: Env, globals: &Globals) -> Vec<Check> {
+/// Runs all checks of the workspace that `options` open in `env`.
+pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>) -> Vec<Check> {
     let mut checks = Checks(Vec::new());
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
     checks.environment(&env);
-    let Some(settings) = checks.configuration(&env, globals) else { return checks.0 };
-    let context = with_settings(ui, env, globals, settings);
-    checks.ok("profile", context.settings.policy.profile.as_str());
-    let library = &context.inspect(context.settings.policy.clone());
+    let Some(settings) = checks.configuration(&env, options) else { return checks.0 };
+    let workspace = Workspace::new(env, options.clone(), settings, reporter);
+    checks.ok("profile", workspace.settings.policy.profile.as_str());
+    let library = &workspace.inspect(workspace.settings.policy.clone());
     for place in &library.places {
-        checks.place(&context, library, place);
+        checks.place(&workspace, library, place);
     }
-    checks.missing_places(&context, library);
+    checks.missing_places(&workspace, library);
     if library.places.is_empty() {
         checks.add(
             Status::Warn,
@@ -64,19 +71,19 @@ pub(crate) fn all(ui: &Ui, env: Env, globals: &Globals) -> Vec<Check> {
             Some("set `roots`, or turn discovery on"),
         );
     }
-    checks.cache(&context);
-    checks.index(&context, library);
-    checks.store(&context);
+    checks.cache(&workspace);
+    checks.index(&workspace, library);
+    checks.store(&workspace);
     checks.ok("reading", READING);
-    checks.sandboxes(&context);
-    checks.following(&context);
-    checks.library(&context, library);
-    checks.records(&context, library);
-    checks.agents(&context, library);
-    checks.search(&context);
-    checks.clients(&context, library);
-    checks.files_read_twice(&context, library);
-    checks.links(&context);
+    checks.sandboxes(&workspace);
+    checks.following(&workspace);
+    checks.library(&workspace, library);
+    checks.records(&workspace, library);
+    checks.agents(&workspace, library);
+    checks.search(&workspace);
+    checks.clients(&workspace, library);
+    checks.files_read_twice(&workspace, library);
+    checks.links(&workspace);
     checks.0
 }
 
@@ -118,7 +125,9 @@ impl Checks {
                 });
             self.add(Status::Warn, "variable", format!("{name} is set but means nothing"), Some(&hint));
         }
-        if env.get(env::COLOR).is_some() && ColorChoice::from_env(env).is_none() {
+        let is_choice =
+            |word: &OsStr| ["auto", "always", "never"].iter().any(|choice| word.eq_ignore_ascii_case(choice));
+        if env.get(env::COLOR).is_some_and(|word| !is_choice(word)) {
             let hint = "it takes auto, always or never";
             self.add(Status::Warn, "variable", format!("{} is not understood", env::COLOR), Some(hint));
         }
@@ -132,9 +141,9 @@ impl Checks {
     }
 
     /// Returns the settings, unless it is broken.
-    fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Settings> {
-        let files = settings::input(env, &globals.workspace_options()).files();
-        let outcome = settings::load(env, &globals.workspace_options());
+    fn configuration(&mut self, env: &Env, options: &WorkspaceOptions) -> Option<Settings> {
+        let files = settings::input(env, options).files();
+        let outcome = settings::load(env, options);
         match &outcome {
             Ok(_) => {
                 for (owner, path) in &files.found {
@@ -153,8 +162,8 @@ impl Checks {
         outcome.ok()
     }
 
-    fn place(&mut self, context: &Context, library: &Library, place: &Place) {
-        let path = context.shown(&place.root.path.display().to_string());
+    fn place(&mut self, workspace: &Workspace, library: &Library, place: &Place) {
+        let path = workspace.shown(&place.root.path.display().to_string());
         let (entries, label) = (library.snapshot.entries(), place.root.label.as_str());
         let message = match &place.presence {
             Presence::Found => {
@@ -187,22 +196,22 @@ impl Checks {
     }
 
     /// Reports the usual places of projects and users that do not exist here.
-    fn missing_places(&mut self, context: &Context, library: &Library) {
+    fn missing_places(&mut self, workspace: &Workspace, library: &Library) {
         for reason in [Tier::Project, Tier::User] {
             let places = library.places.iter();
             let missing: Vec<String> = places
                 .filter(|place| place.root.tier == reason && place.presence == Presence::Missing)
-                .map(|place| context.shown(&place.root.path.display().to_string()))
+                .map(|place| workspace.shown(&place.root.path.display().to_string()))
                 .collect();
             if !missing.is_empty() {
-                self.info("place", format!("not there: {}", explain::first_of(&missing)));
+                self.info("place", format!("not there: {}", first_of(&missing)));
             }
         }
     }
 
     /// Reports records of installers that cannot be read.
-    fn records(&mut self, context: &Context, library: &Library) {
-        for (path, message) in context.broken_records(&context.origins(library)) {
+    fn records(&mut self, workspace: &Workspace, library: &Library) {
+        for (path, message) in workspace.broken_records(&workspace.origins(library)) {
             let is_own = path.ends_with(LOCK_FILE);
             let status = if is_own { Status::Error } else { Status::Warn };
             let hint = "correct the file, or take it from version control";
@@ -211,10 +220,10 @@ impl Checks {
     }
 
     /// Reports the agents of the configuration whose prompts cannot be made.
-    fn agents(&mut self, context: &Context, library: &Library) {
-        let options = BindingOptions::of(&context.session_options(None));
-        for name in context.settings.agents.keys() {
-            let prompt = context.agent(name).and_then(|agent| {
+    fn agents(&mut self, workspace: &Workspace, library: &Library) {
+        let options = BindingOptions::of(&workspace.session_options(None));
+        for name in workspace.settings.agents.keys() {
+            let prompt = workspace.agent(name).and_then(|agent| {
                 Ok(pollster::block_on(AgentPrompt::load(&library.registry, &agent, &options))?)
             });
             match prompt {
@@ -228,8 +237,8 @@ impl Checks {
     }
 
     /// Reports that skills are found by their words alone, where the configuration wants more.
-    fn search(&mut self, context: &Context) {
-        if let Some(fault) = context.search_fault() {
+    fn search(&mut self, workspace: &Workspace) {
+        if let Some(fault) = workspace.search_fault() {
             let message = format!("skills are found by their words alone: {fault}");
             self.add(
                 Status::Warn,
@@ -240,8 +249,8 @@ impl Checks {
         }
     }
 
-    fn cache(&mut self, context: &Context) {
-        let Some(directory) = context.cache_directory() else {
+    fn cache(&mut self, workspace: &Workspace) {
+        let Some(directory) = workspace.cache_directory() else {
             return self.ok("cache", "off");
         };
         let shown = directory.display();
@@ -257,8 +266,8 @@ impl Checks {
     }
 
     /// Checks the search index.
-    fn index(&mut self, context: &Context, library: &Library) {
-        let searcher = context.searcher(&library.places, &context.settings.policy);
+    fn index(&mut self, workspace: &Workspace, library: &Library) {
+        let searcher = workspace.searcher(&library.places, &workspace.settings.policy);
         let Some(file) = searcher.index_file() else {
             return self.ok("index", "off; every run that searches makes its own");
         };
@@ -278,7 +287,7 @@ impl Checks {
         }
     }
 
-    fn library(&mut self, context: &Context, library: &Library) {
+    fn library(&mut self, workspace: &Workspace, library: &Library) {
         // A directory that is missing, or a file, is reported as a place.
         let is_place = |path: &str| {
             let is_file = |place: &Place| place.presence == Presence::NotDirectory;
@@ -292,7 +301,7 @@ impl Checks {
         for problem in library.problems.iter().filter(is_new) {
             let found = &problem.diagnostic;
             let status = if found.severity == Severity::Error { Status::Error } else { Status::Warn };
-            let message = format!("{} ({})", found.message, context.shown(&problem.path));
+            let message = format!("{} ({})", found.message, workspace.shown(&problem.path));
             self.add(status, "source", message, found.help.as_deref());
         }
         let entries = library.snapshot.entries();
@@ -306,9 +315,9 @@ impl Checks {
             self.add(Status::Warn, "skill", format!("{}: {}", entry.name(), error.message), Some(&hint));
         }
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
-        let recorded = context.recorded_in_force(library);
+        let recorded = workspace.recorded_in_force(library);
         for entry in of(State::Quarantined).take(MAX_NAMED) {
-            let path = context.shown(&entry.path);
+            let path = workspace.shown(&entry.path);
             let hint = format!("run `rep check {path}`");
             let state = if recorded.contains_key(&*entry.path) {
                 "broken on disk, agents get its last good version"
@@ -323,15 +332,15 @@ impl Checks {
             self.add(Status::Warn, "duplicate", why(entry), Some(&hint));
         }
         for entry in of(State::Disabled).take(MAX_NAMED) {
-            let hints = context.enabling_steps(entry);
-            let message = format!("{} is disabled by {}", entry.name(), context.disabled_where(entry));
+            let hints = workspace.enabling_steps(entry);
+            let message = format!("{} is disabled by {}", entry.name(), workspace.disabled_where(entry));
             self.add(Status::Info, "disabled", message, Some(&hints.join(" and ")));
         }
         let is_used = |it: &DisabledPattern| {
             entries.iter().any(|entry| it.pattern.matches(&entry.source, entry.name().as_str()))
         };
-        for disabled in context.settings.disabled.iter().filter(|it| !is_used(it)).take(MAX_NAMED) {
-            self.info("disabled", format!("{} matches no skill", context.pattern_and_file(disabled)));
+        for disabled in workspace.settings.disabled.iter().filter(|it| !is_used(it)).take(MAX_NAMED) {
+            self.info("disabled", format!("{} matches no skill", workspace.pattern_and_file(disabled)));
         }
         // A skill whose last good version is served is active.
         let counts = [
@@ -349,12 +358,12 @@ impl Checks {
             let hint = "run `rep check`, or use `--profile standard`";
             self.add(Status::Error, "library", error.to_string(), Some(hint));
         } else if entries.is_empty() {
-            let hint = context.hint_without_skills();
+            let hint = workspace.hint_without_skills();
             self.add(Status::Warn, "library", "there are no skills", Some(&hint));
         } else {
             self.ok("library", counts.join(", "));
         }
-        for hint in context.hints_about_unlisted(library) {
+        for hint in workspace.hints_about_unlisted(library) {
             self.info("library", hint);
         }
     }

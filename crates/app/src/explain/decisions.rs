@@ -2,20 +2,19 @@
 
 use std::path::Path;
 
+use repertoire::Entry;
 use repertoire::discovery::{Place, Presence};
-use repertoire::{Entry, Error};
 use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
 
-use crate::commands::catalog;
-use crate::error::CliError;
-use crate::wire::{Context, Library, shell_word};
+use crate::error::Error;
+use crate::workspace::{Library, Workspace, shell_word};
 
 /// One decision.
-#[derive(Debug, Serialize)]
-pub(crate) struct Decision {
+#[derive(Debug, Clone, Serialize)]
+pub struct Decision {
     /// The subject of the decision.
     pub topic: &'static str,
     /// The decision and its reason.
@@ -23,24 +22,24 @@ pub(crate) struct Decision {
 }
 
 /// Returns the decisions about `entry`, in which the rules found `found`; `refusal` is why the policy refuses the library.
-pub(crate) fn of(
-    context: &Context,
+pub(super) fn of(
+    workspace: &Workspace,
     library: &Library,
     entry: &Entry,
     found: &[Diagnostic],
-    refusal: Option<&Error>,
-) -> Result<Vec<Decision>, CliError> {
+    refusal: Option<&repertoire::Error>,
+) -> Result<Vec<Decision>, Error> {
     let mut decisions = Decisions(Vec::new());
-    decisions.place(context, library, entry);
+    decisions.place(workspace, library, entry);
     decisions.identity(entry);
     for found in found.iter().filter(|found| found.rule != RuleId::DuplicateName) {
         let line = found.line().map(|line| format!(":{line}")).unwrap_or_default();
         let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
         decisions.add("rule", format!("{}[{}] {} ({file}{line})", found.severity, found.rule, found.message));
     }
-    decisions.standing(context, library, entry, found, refusal.is_some());
+    decisions.standing(workspace, library, entry, found, refusal.is_some());
     match refusal {
-        None => decisions.catalog(context, library, entry)?,
+        None => decisions.catalog(workspace, library, entry)?,
         Some(refusal) => decisions.refusal(library, entry, found, refusal),
     }
     Ok(decisions.0)
@@ -53,14 +52,14 @@ impl Decisions {
         self.0.push(Decision { topic, text: text.into() });
     }
 
-    fn place(&mut self, context: &Context, library: &Library, entry: &Entry) {
+    fn place(&mut self, workspace: &Workspace, library: &Library, entry: &Entry) {
         let place = library.places.iter().find(|place| place.root.label == *entry.source);
         let because = place.map(|place| format!(", {}", place.root.tier.as_str())).unwrap_or_default();
-        self.add("found", format!("in {} by {}{because}", context.shown(&entry.path), entry.source));
+        self.add("found", format!("in {} by {}{because}", workspace.shown(&entry.path), entry.source));
         let same =
             |place: &&Place| matches!(&place.presence, Presence::SameAs(label) if **label == *entry.source);
         for place in library.places.iter().filter(same) {
-            let path = context.shown(&place.root.path.display().to_string());
+            let path = workspace.shown(&place.root.path.display().to_string());
             self.add("also", format!("{path} leads to the same directory"));
         }
         for route in &entry.also {
@@ -69,7 +68,7 @@ impl Decisions {
                 format!(
                     "the same directory is reached by {} as {}",
                     route.source,
-                    context.shown(&route.path)
+                    workspace.shown(&route.path)
                 ),
             );
         }
@@ -117,7 +116,7 @@ impl Decisions {
 
     fn standing(
         &mut self,
-        context: &Context,
+        workspace: &Workspace,
         library: &Library,
         entry: &Entry,
         found: &[Diagnostic],
@@ -151,9 +150,9 @@ impl Decisions {
                 self.add("state", format!("shadowed: load it as {}", entry.qualified_name()));
             }
             State::Disabled => {
-                let (name, place) = (entry.name(), context.disabled_where(entry));
+                let (name, place) = (entry.name(), workspace.disabled_where(entry));
                 self.add("state", format!("disabled by {place}: `{name}` does not exist for agents"));
-                for step in context.enabling_steps(entry) {
+                for step in workspace.enabling_steps(entry) {
                     self.add("enable", step);
                 }
             }
@@ -164,7 +163,7 @@ impl Decisions {
                 self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
             }
         }
-        for DisabledClient { pattern, client } in disabled_for_clients(&context.env.places()) {
+        for DisabledClient { pattern, client } in disabled_for_clients(&workspace.env.places()) {
             if pattern.matches(&entry.source, entry.name().as_str()) {
                 let command = format!("`rep enable --agent {client} {}`", shell_word(&pattern.to_string()));
                 self.add("client", format!("disabled for {client} alone; {command} enables it"));
@@ -173,7 +172,13 @@ impl Decisions {
     }
 
     /// Adds that nothing of the library can be loaded.
-    fn refusal(&mut self, library: &Library, entry: &Entry, found: &[Diagnostic], refusal: &Error) {
+    fn refusal(
+        &mut self,
+        library: &Library,
+        entry: &Entry,
+        found: &[Diagnostic],
+        refusal: &repertoire::Error,
+    ) {
         let is_error = found.iter().any(|found| found.severity == Severity::Error);
         let is_reason = (is_error && library.registry.policy().refuses_errors_of(&entry.source))
             || library.snapshot.refusals().any(|(refused, _)| std::ptr::eq(refused, entry));
@@ -190,7 +195,7 @@ impl Decisions {
         self.add("catalog", "there is none, because the library is refused");
     }
 
-    fn catalog(&mut self, context: &Context, library: &Library, entry: &Entry) -> Result<(), CliError> {
+    fn catalog(&mut self, workspace: &Workspace, library: &Library, entry: &Entry) -> Result<(), Error> {
         if entry.state != State::Active {
             let why = if entry.state == State::Disabled { "disabled" } else { "not active" };
             self.add("catalog", format!("left out, because it is {why}"));
@@ -200,8 +205,8 @@ impl Decisions {
             self.add("catalog", "left out, because its author set disable-model-invocation");
             return Ok(());
         }
-        let options = context.settings.session.catalog_options();
-        let catalog = catalog::render(library, &options)?;
+        let options = workspace.settings.session.catalog_options();
+        let catalog = library.snapshot.catalog(&options).map_err(|error| Error::no(error.to_string()))?;
         let tier = catalog.report.tiers.iter().find(|skill| skill.name == entry.name().as_str());
         let shown = match tier.map(|skill| skill.tier) {
             None | Some(Tier::Omitted) => "left out for the sake of the budget",

@@ -1,17 +1,17 @@
 //! Checks the sandboxes for tools and scripts of skills, and the approvals.
 
 use repertoire::config::SandboxChoice;
-use repertoire_app::error::is_denied;
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::text::count;
 
 use super::checks::{Checks, Status};
-use crate::wire::Context;
+use crate::error::is_denied;
+use crate::workspace::Workspace;
 
 impl Checks {
     /// Reports the sandboxes that work here; it matters if something is to run.
-    pub(super) fn sandboxes(&mut self, context: &Context) {
-        let exec = &context.settings.exec;
+    pub(super) fn sandboxes(&mut self, workspace: &Workspace) {
+        let exec = &workspace.settings.exec;
         let found = probe(&Launcher::CurrentExe);
         for row in found.rows() {
             if row.sandbox.is_some() {
@@ -36,7 +36,7 @@ impl Checks {
             let status = if exec.enabled { Status::Warn } else { Status::Info };
             self.add(status, "sandbox", "none works, so skills run nothing", None);
         }
-        match context.approvals().map(|approvals| approvals.list()) {
+        match workspace.approvals().map(|approvals| approvals.list()) {
             Ok(Ok(approvals)) => {
                 self.ok("approvals", format!("{} may run something", count(approvals.len(), "skill")))
             }

@@ -11,7 +11,7 @@ use repertoire_sources::origin::Origins;
 use serde::Serialize;
 
 use super::decisions::Decision;
-use crate::wire::{ComparedOrigin, Context, Library, compared_origins};
+use crate::workspace::{ComparedOrigin, Library, Workspace, compared_origins};
 
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {
@@ -21,21 +21,22 @@ pub(super) struct Surroundings {
     places: Places,
 }
 
-/// A client on this machine.
+/// A client on this machine, with what it gets of a skill.
 #[derive(Debug, Serialize)]
-pub(super) struct ClientJson {
-    id: &'static str,
+pub struct SeeingClient {
+    /// Its word.
+    pub id: &'static str,
     /// True if it reads the skill from files.
-    reads: bool,
+    pub reads: bool,
     /// True if it is connected to the MCP server.
-    connected: bool,
+    pub connected: bool,
     /// True if its own switch for the skill is turned off.
-    switched_off: bool,
+    pub switched_off: bool,
     /// The names by which it knows the skill, from files.
-    known_as: BTreeSet<String>,
+    pub known_as: BTreeSet<String>,
 }
 
-impl ClientJson {
+impl SeeingClient {
     /// Returns the title of the client, with its own names for `entry` if they differ from the skill's name.
     fn titled(&self, reader: &ClientReader, entry: &Entry) -> String {
         let own = [Some(entry.name().as_str()), entry.document.manifest.name.as_deref()];
@@ -48,10 +49,10 @@ impl ClientJson {
 
 impl Surroundings {
     /// Looks at the surroundings of `library`.
-    pub(super) fn of(context: &Context, library: &Library) -> Self {
-        let places = context.env.places();
+    pub(super) fn of(workspace: &Workspace, library: &Library) -> Self {
+        let places = workspace.env.places();
         Self {
-            origins: context.origins(library),
+            origins: workspace.origins(library),
             readers: client_readers(&places, &library.places, BTreeMap::new(), &[]),
             connections: connections(&OwnEntries::new(&places), &places),
             places,
@@ -64,13 +65,13 @@ impl Surroundings {
     }
 
     /// Returns the clients, with what each gets of `entry`.
-    pub(super) fn clients(&self, entry: &Entry) -> Vec<ClientJson> {
+    pub(super) fn clients(&self, entry: &Entry) -> Vec<SeeingClient> {
         let skill = SkillOnDisk::of(entry);
         let is_connected = |id: &str| {
             let mut own = self.connections.iter().filter(|it| it.client.id == id && !it.is_off);
             own.any(|connection| connection.may_offer(&self.places, &skill.directory))
         };
-        let client = |reader: &ClientReader| ClientJson {
+        let client = |reader: &ClientReader| SeeingClient {
             id: reader.client.id,
             reads: reader.routes_in_use(&skill).next().is_some(),
             connected: is_connected(reader.client.id) && entry.state == State::Active,
@@ -81,13 +82,13 @@ impl Surroundings {
     }
 
     /// Returns the decisions about `entry`.
-    pub(super) fn decisions(&self, context: &Context, library: &Library, entry: &Entry) -> Vec<Decision> {
+    pub(super) fn decisions(&self, workspace: &Workspace, library: &Library, entry: &Entry) -> Vec<Decision> {
         let mut decisions = Vec::new();
         let origins = self.origins(entry);
         for compared in &origins {
             let origin = &compared.origin;
             let source = origin.in_words().map(|source| format!(" from {source}")).unwrap_or_default();
-            let record = context.shown(&origin.record.display().to_string());
+            let record = workspace.shown(&origin.record.display().to_string());
             let text = format!(
                 "installed by {}{source}, {} ({record})",
                 origin.installer.command(),
@@ -95,15 +96,15 @@ impl Surroundings {
             );
             decisions.push(Decision { topic: "origin", text });
         }
-        decisions.extend(plugin_of(context, library, entry).map(|text| Decision { topic: "plugin", text }));
-        for (_, text) in context.broken_records(&self.origins) {
+        decisions.extend(plugin_of(workspace, library, entry).map(|text| Decision { topic: "plugin", text }));
+        for (_, text) in workspace.broken_records(&self.origins) {
             decisions.push(Decision { topic: "origin", text });
         }
         if origins.is_empty() && self.origins.faults.is_empty() {
             decisions.push(Decision { topic: "origin", text: "no installer recorded it".to_owned() });
         }
         let clients = self.clients(entry);
-        let titles = |is_meant: fn(&ClientJson) -> bool| {
+        let titles = |is_meant: fn(&SeeingClient) -> bool| {
             let meant = clients.iter().zip(&self.readers).filter(|(client, _)| is_meant(client));
             let titles: Vec<String> = meant.map(|(client, reader)| client.titled(reader, entry)).collect();
             (!titles.is_empty()).then(|| titles.join(", "))
@@ -124,11 +125,11 @@ impl Surroundings {
 }
 
 /// Returns the plugin that `entry` belongs to, with the MCP servers that it brings along, in words.
-fn plugin_of(context: &Context, library: &Library, entry: &Entry) -> Option<String> {
+fn plugin_of(workspace: &Workspace, library: &Library, entry: &Entry) -> Option<String> {
     let place = library.places.iter().find(|place| place.root.label == *entry.source)?;
     let directory = place.root.path.parent().filter(|_| place.root.tier == Tier::Plugin)?;
-    let shown = context.shown(&directory.display().to_string());
-    let Some(plugin) = plugin(directory, &context.settings.policy).0 else {
+    let shown = workspace.shown(&directory.display().to_string());
+    let Some(plugin) = plugin(directory, &workspace.settings.policy).0 else {
         return Some(format!("of {shown}"));
     };
     let version = plugin.manifest.version.map(|version| format!(" {version}")).unwrap_or_default();
