@@ -6,10 +6,11 @@ use repertoire::event::{Event, EventKind, MemorySink};
 use repertoire::history::record;
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
-use repertoire::{Agent, Entry, Library, Registry, SessionOptions};
+use repertoire::{Agent, Library, SessionOptions};
+use repertoire_app::workspace::{Env, Workspace, WorkspaceOptions};
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_web::ServerOptions;
-use repertoire_web::dashboard::{DashboardOptions, Decision, Host, NewestVersion};
+use repertoire_web::dashboard::DashboardOptions;
 use repertoire_web::http::{HttpOptions, PageSecret, Token};
 use serde_json::{Value, json};
 
@@ -18,33 +19,20 @@ use crate::world::{Http, Server, World, changed};
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 const OTHER_TOKEN: &str = "fedcba9876543210fedcba9876543210";
 
-/// A host that knows something about everything.
-struct TestHost;
+/// Returns the workspace of a user with the skills of `world`, who has a home of their own.
+fn workspace(world: &World) -> Arc<Workspace> {
+    let home = world.path("../home");
+    let variables = ["HOME", "USERPROFILE"].map(|name| (name.to_owned(), home.clone().into()));
+    let options = changed(WorkspaceOptions::default(), |options| options.roots = vec![world.path("")]);
+    Arc::new(Workspace::load(Env::new(variables, world.path("..")), options, Arc::new(())).unwrap())
+}
 
-impl Host for TestHost {
-    fn explain(&self, _: &Registry, name: &str) -> Result<Vec<Decision>, String> {
-        Ok(vec![Decision { topic: "found".to_owned(), text: format!("{name} was found") }])
-    }
-
-    fn newest(&self, entry: &Entry) -> Result<Option<NewestVersion>, String> {
-        let is_added = entry.name().as_str() == "alpha";
-        Ok(is_added.then(|| NewestVersion { state: "outdated", detail: Some("3f2a91c".to_owned()) }))
-    }
-
-    fn still_read(&self, entry: &Entry) -> Vec<String> {
-        let is_copy = entry.identity.as_deref().is_some_and(|directory| directory.contains("copies"));
-        let is_read = is_copy || entry.name().as_str() == "beta";
-        let sentence = format!("Cursor still reads {}: it has no switch for skills", entry.name());
-        is_read.then_some(sentence).into_iter().collect()
-    }
-
-    fn switch_refusal(&self) -> Option<String> {
-        None
-    }
-
-    fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {
-        Ok(if is_on { Vec::new() } else { vec![Pattern::new(entry.name().as_str()).unwrap()] })
-    }
+/// Makes the directory `relative` of the home of a user lead to the skill at `skill`.
+#[cfg(unix)]
+pub fn link(world: &World, relative: &str, skill: &str) {
+    let path = world.path("../home").join(relative);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(world.path(skill), path).unwrap();
 }
 
 /// A dashboard over a world with a store.
@@ -71,7 +59,7 @@ impl Dashboard {
             options.dashboard.is_served = true;
             options.dashboard.store = Some(lazy.clone());
             options.dashboard.person = "user:ada".to_owned();
-            options.dashboard.host = Some(Arc::new(TestHost));
+            options.dashboard.workspace = Some(workspace(&world));
             options.dashboard.title = "world".to_owned();
             change(&mut options.dashboard);
         });
@@ -446,23 +434,34 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
     assert!(std::fs::read_to_string(dashboard.world.path("beta/SKILL.md")).unwrap().contains("More."));
 }
 
+#[cfg(unix)]
 #[test]
 fn the_source_of_a_skill_is_asked_for_its_newest_version() {
-    let dashboard = Dashboard::new(|_| {});
+    let world = World::new();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let skill = format!(
+        "name = \"alpha\"\nsource = \"{}\"\npath = \"alpha\"\ndigest = \"{digest}\"",
+        world.path("").display()
+    );
+    let lock = format!("version = 1\n\n[[skill]]\n{skill}\n\n[skill.files]\n\"SKILL.md\" = \"{digest}\"\n");
+    world.write("../home/.config/repertoire/repertoire.lock", lock);
+    link(&world, ".agents/skills/alpha", "alpha");
+    let dashboard = Dashboard::of(world, |_| {});
     let http = dashboard.http();
     assert_eq!(get(&http, "/api/v1/skills/alpha").1["update"], Value::Null, "nobody asked yet");
     assert_eq!(get(&http, "/api/v1/skills/beta/update").1["state"], "untracked");
     let answer = get(&http, "/api/v1/skills/alpha/update").1;
-    assert_eq!((&answer["state"], &answer["newest"]), (&json!("outdated"), &json!("3f2a91c")));
+    assert_eq!(answer["state"], "outdated", "{answer}");
+    assert_eq!(answer["newest"].as_str().map(str::len), Some(10), "the start of a digest");
     assert_eq!(get(&http, "/api/v1/skills/alpha").1["update"], answer, "the answer is kept");
 }
 
 #[test]
-fn health_tells_of_replicas() {
+fn health_tells_of_replicas_and_the_workspace() {
     let (_, health) = get(&Dashboard::new(|_| {}).http(), "/api/v1/health");
     let parts: Vec<&str> =
         health["parts"].as_array().unwrap().iter().filter_map(|part| part["part"].as_str()).collect();
-    assert_eq!(parts, ["library", "store", "replicas"]);
+    assert_eq!(parts, ["library", "store", "replicas", "watcher", "sandbox"]);
 }
 
 #[test]
@@ -502,12 +501,15 @@ fn a_skill_is_switched_off_and_on_while_the_server_runs() {
     assert_eq!(post(&dashboard.http(), "/api/v1/skills/alpha/switch", json!({"on": false}), &[]).0, 403);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_client_that_reads_another_skill_of_the_name_is_named_once() {
     let world = World::new();
     let copy = std::fs::read_to_string(world.path("alpha/SKILL.md")).unwrap();
     world.write("copies/a/alpha/SKILL.md", &copy);
     world.write("copies/b/alpha/SKILL.md", &copy);
+    link(&world, ".cursor/skills/a", "copies/a/alpha");
+    link(&world, ".cursor/skills/b", "copies/b/alpha");
     let dashboard = Dashboard::of(world, |options| options.allows_writes = true);
     let http = dashboard.http();
     let (status, answer) = post(&http, "/api/v1/skills/alpha/switch", json!({"on": false}), &[]);

@@ -7,6 +7,8 @@ use repertoire::store::Journal as _;
 use repertoire_web::http::{HttpOptions, Token};
 
 use crate::api::Dashboard;
+#[cfg(unix)]
+use crate::api::link;
 use crate::world::{Http, World, changed};
 
 const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>alert(1)</script>";
@@ -228,9 +230,12 @@ fn skills_are_switched_in_the_list() {
     assert!(!read_only.contains("formaction"));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_client_that_reads_a_skill_all_the_same_is_named() {
-    let dashboard = Dashboard::new(|options| options.allows_writes = true);
+    let world = World::new();
+    link(&world, ".cursor/skills/beta", "beta");
+    let dashboard = Dashboard::of(world, |options| options.allows_writes = true);
     let http = dashboard.http();
     let csrf = field(body(&http.get("/skills").1), "csrf").to_owned();
     let form = format!("csrf={csrf}&on=false&back=%2Fskills");

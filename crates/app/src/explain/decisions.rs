@@ -7,15 +7,16 @@ use repertoire::discovery::{Place, Presence};
 use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::workspace::{Library, Workspace, shell_word};
 
-/// One decision.
-#[derive(Debug, Clone, Serialize)]
+/// A decision about a skill.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Decision {
-    /// The subject of the decision.
+    /// The subject.
     pub topic: &'static str,
     /// The decision and its reason.
     pub text: String,

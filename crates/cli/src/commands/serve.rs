@@ -2,7 +2,6 @@
 
 mod access_log;
 mod address;
-mod host;
 mod notices;
 mod oidc;
 mod open_files;
@@ -22,13 +21,12 @@ use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_mcp::McpOptions;
 use repertoire_model::answer::Render;
 use repertoire_model::text::count;
-use repertoire_web::dashboard::{DashboardOptions, Host};
+use repertoire_web::dashboard::DashboardOptions;
 use repertoire_web::http::{AddressRange, HttpOptions, Mount, PageSecret};
 use repertoire_web::publish::PublishOptions;
 use repertoire_web::{MetricsSink, Probe, ServerOptions};
 
 use self::address::DEFAULT;
-use self::host::DashboardHost;
 use self::notices::NoticeWriter;
 use self::reload::{AccessReader, TokenSource};
 use crate::complete::agent_names;
@@ -130,13 +128,12 @@ pub(super) fn run_and_tell(
 ) -> Result<Exit, CliError> {
     ui.flush()?;
     let shared = Arc::new(context);
-    let host = Arc::new(DashboardHost::new(Arc::clone(&shared)));
     let context = &*shared;
     // Errors of the command line come before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
     let mcp_options = mcp_options(context, args);
     let mut options = options(context);
-    options.dashboard = dashboard(context, args, &host);
+    options.dashboard = dashboard(&shared, args);
     let notices = NoticeWriter::new(mcp_options.tools);
     let library = open(context, args, &mcp_options, http.as_ref())?;
     notices::tell_of_skills(library.registry());
@@ -144,7 +141,7 @@ pub(super) fn run_and_tell(
     context.disabled_by_kits(&library.snapshot()).iter().for_each(|notice| say(notice));
     // Answers need not wait until everything is watched.
     let watcher = follow(context, library.registry());
-    host.follows(watcher.as_ref());
+    options.dashboard.watcher = watcher.as_ref().map(Arc::downgrade);
     let _releases = context.follow_releases(library.registry());
     let _recorder = context.recorder(library.registry());
     let metrics = Arc::new(MetricsSink::default());
@@ -205,13 +202,13 @@ pub(super) fn run_and_tell(
 }
 
 /// Returns the options of the dashboard.
-fn dashboard(context: &Context, args: &ServeArgs, host: &Arc<DashboardHost>) -> DashboardOptions {
+fn dashboard(context: &Arc<Context>, args: &ServeArgs) -> DashboardOptions {
     let mut options = DashboardOptions::default();
     options.is_served = args.http.is_some() && !args.no_dashboard;
     options.allows_writes = args.allow_write;
     options.store = context.store_location().map(|_| context.lazy_store());
     options.person = context.person();
-    options.host = Some(Arc::clone(host) as Arc<dyn Host>);
+    options.workspace = Some(Arc::clone(context));
     options.title = context.library_title();
     options
 }

@@ -2,6 +2,7 @@
 
 use axum::Extension;
 use repertoire::{Bind, Entry, SessionRequest};
+use repertoire_app::explain::Decision;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,18 +18,9 @@ pub(crate) struct Explanation {
     /// The skill.
     pub(crate) name: String,
     /// The decisions, in the order they were made.
-    pub(crate) decisions: Vec<DecisionRow>,
+    pub(crate) decisions: Vec<Decision>,
     /// The view of each agent of the configuration.
     pub(crate) agents: Vec<AgentRow>,
-}
-
-/// A decision about a skill.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct DecisionRow {
-    /// The subject.
-    pub(crate) topic: String,
-    /// The decision and its reason.
-    pub(crate) text: String,
 }
 
 /// The view that an agent has of a skill.
@@ -57,11 +49,13 @@ pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<Explanation, Ap
     let snapshot = asker.view.shared.registry.snapshot();
     let entry = skill::find(asker, &snapshot, name)?;
     let mut decisions = Vec::new();
-    if let Some(host) = asker.options().host.clone().filter(|_| asker.sees_all()) {
+    if let Some(workspace) = asker.workspace() {
         let (registry, qualified) = (asker.view.shared.registry.clone(), entry.qualified_name());
-        let found = blocking(move || host.explain(&registry, &qualified).map_err(ApiError::internal)).await?;
-        decisions =
-            found.into_iter().map(|found| DecisionRow { topic: found.topic, text: found.text }).collect();
+        decisions = blocking(move || {
+            let decisions = repertoire_app::explain::decisions(&workspace, &registry, &qualified);
+            decisions.map_err(|error| ApiError::internal(error.message_with_causes()))
+        })
+        .await?;
     }
     let mut agents = Vec::new();
     if asker.sees_all() {

@@ -1,7 +1,9 @@
 //! `GET /api/v1/health`: the state of the parts of the server.
 
+use std::sync::{Arc, Weak};
+
 use axum::Extension;
-use repertoire_app::doctor::{HealthItem, HealthState};
+use repertoire_app::doctor::{HealthItem, HealthState, following, sandbox};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -52,8 +54,14 @@ pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
         };
         parts.push(HealthItem::new("events", state, detail));
     }
-    if let Some(host) = asker.options().host.clone().filter(|_| asker.sees_all()) {
-        parts.extend(blocking(move || Ok(host.health())).await?);
+    if let Some(workspace) = asker.workspace() {
+        let server = Arc::clone(&asker.server);
+        let around = blocking(move || {
+            let watcher = server.options.dashboard.watcher.as_ref().and_then(Weak::upgrade);
+            let sandbox = server.dashboard.sandbox.get_or_init(|| sandbox(&workspace));
+            Ok([following(&workspace, watcher.as_deref()), sandbox.clone()])
+        });
+        parts.extend(around.await?);
     }
     let parts = parts.into_iter().map(HealthRow::from).collect();
     Ok(Health { version: asker.server.options.version.clone(), parts })

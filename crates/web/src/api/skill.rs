@@ -7,7 +7,9 @@ use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
 use repertoire::{Diagnostic, Entry, LineRange, SkillPath, Snapshot, State};
+use repertoire_app::approvals::state_of;
 use repertoire_app::view::{DiagnosticView, FileView, SkillView, address_of};
+use repertoire_app::workspace::compared_origins;
 use repertoire_model::catalog::Format;
 use repertoire_model::tokens::approximate;
 use repertoire_model::toolbox::Toolbox;
@@ -99,8 +101,8 @@ pub(crate) struct UpdateAnswer {
 impl From<KnownUpdate> for UpdateAnswer {
     fn from(known: KnownUpdate) -> Self {
         Self {
-            state: known.newest.as_ref().map_or("untracked", |newest| newest.state).to_owned(),
-            newest: known.newest.and_then(|newest| newest.detail),
+            state: known.newest.as_ref().map_or("untracked", |(state, _)| state).to_owned(),
+            newest: known.newest.and_then(|(_, detail)| detail),
             time: rfc3339(known.time),
         }
     }
@@ -238,13 +240,15 @@ pub(crate) async fn still_read(
     snapshot: &Snapshot,
     entry: &Entry,
 ) -> Result<Vec<String>, ApiError> {
-    let host = asker.options().host.clone().filter(|_| asker.sees_all());
-    let Some(host) = host.filter(|_| entry.state == State::Disabled) else { return Ok(Vec::new()) };
+    let workspace = asker.workspace().filter(|_| entry.state == State::Disabled);
+    let Some(workspace) = workspace else { return Ok(Vec::new()) };
     // Skills are switched by their name.
     let named = snapshot.named(entry.name().as_str()).iter();
     let disabled: Vec<Entry> = named.filter(|entry| entry.state == State::Disabled).cloned().collect();
-    let sentences: BTreeSet<String> =
-        blocking(move || Ok(disabled.iter().flat_map(|entry| host.still_read(entry)).collect())).await?;
+    let sentences: BTreeSet<String> = blocking(move || {
+        Ok(disabled.iter().flat_map(|entry| repertoire_app::switch::still_read(&workspace, entry)).collect())
+    })
+    .await?;
     Ok(sentences.into_iter().collect())
 }
 
@@ -261,16 +265,19 @@ async fn surroundings(
     digest: Option<Digest>,
     toolbox: Toolbox,
 ) -> Result<(Vec<OriginRow>, Option<String>), ApiError> {
-    let Some(host) = asker.options().host.clone() else { return Ok((Vec::new(), None)) };
+    let Some(workspace) = asker.options().workspace.clone() else { return Ok((Vec::new(), None)) };
     let entry = entry.clone();
     blocking(move || {
-        let origins = host.origins(&entry).into_iter().map(|origin| OriginRow {
-            installer: origin.installer,
-            source: origin.source,
-            state: origin.state,
+        let (places, _) = workspace.places(&workspace.settings.policy);
+        let compared = compared_origins(&workspace.origins_around(&places), &entry);
+        let origins = compared.iter().map(|compared| OriginRow {
+            installer: compared.origin.installer.command().to_owned(),
+            source: compared.origin.in_words(),
+            state: compared.state_in_words(),
         });
         let digest = digest.filter(|_| !toolbox.tools.is_empty());
-        Ok((origins.collect(), digest.and_then(|digest| host.approval(&entry, &digest, &toolbox))))
+        let approval = digest.and_then(|digest| state_of(&workspace, &entry, &digest, &toolbox));
+        Ok((origins.collect(), approval))
     })
     .await
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use repertoire::EventKind;
+use repertoire_app::workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, JsonBody, PathParams};
 use super::skill;
-use crate::dashboard::{Asker, Host};
+use crate::dashboard::Asker;
 
 /// The wanted state of a skill.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -47,10 +48,13 @@ pub(crate) async fn switch(asker: &Asker, name: &str, is_on: bool) -> Result<Swi
     let registry = &asker.view.shared.registry;
     let snapshot = registry.snapshot();
     let entry = skill::find(asker, &snapshot, name)?;
-    let host = switching_host(asker).map_err(ApiError::unsupported)?;
+    let workspace = switched_workspace(asker).map_err(ApiError::unsupported)?;
     let of = entry.clone();
-    let switched = blocking(move || Ok(host.switch(&of, is_on))).await?;
-    let switched = switched.map_err(|reason| ApiError::conflict("not_switched", reason));
+    let switched = blocking(move || Ok(repertoire_app::switch::switch(&workspace, &of, is_on))).await?;
+    let switched = switched.map_err(|error| {
+        let reason = [&[error.message_with_causes()], error.hints()].concat().join("; ");
+        ApiError::conflict("not_switched", reason)
+    });
     let decision = if is_on { "enable" } else { "disable" };
     record(asker, EventKind::SkillSwitched, decision, entry.name().as_str(), switched.as_ref().err());
     let snapshot = registry.set_disabled(switched?).await;
@@ -61,20 +65,21 @@ pub(crate) async fn switch(asker: &Asker, name: &str, is_on: bool) -> Result<Swi
 
 /// Returns `true` if the sender may switch skills off and on here.
 pub(crate) fn may_switch(asker: &Asker) -> bool {
-    asker.write_refusal().is_none() && switching_host(asker).is_ok()
+    asker.write_refusal().is_none() && switched_workspace(asker).is_ok()
 }
 
-/// Returns the host that switches skills for the sender, or the reason that there is none.
-fn switching_host(asker: &Asker) -> Result<Arc<dyn Host>, String> {
+/// Returns the workspace in which the sender switches skills, or the reason that it does not.
+fn switched_workspace(asker: &Asker) -> Result<Arc<Workspace>, &'static str> {
     // A token that sees a part of the library reviews changes of skills; who gets them is not for it to decide.
     if !asker.sees_all() {
-        return Err("a token that sees a part of the library does not switch skills".to_owned());
+        return Err("a token that sees a part of the library does not switch skills");
     }
-    let Some(host) = asker.options().host.clone() else {
-        return Err("this server does not switch skills".to_owned());
-    };
-    match host.switch_refusal() {
-        Some(refusal) => Err(refusal),
-        None => Ok(host),
+    match asker.workspace() {
+        None => Err("this server does not switch skills"),
+        // The configuration of one server says nothing to the other servers of the store.
+        Some(workspace) if !workspace.served_channels().is_empty() => Err(
+            "a server of a store does not switch skills: the releases of the channel and the scopes of tokens decide who gets them",
+        ),
+        Some(workspace) => Ok(workspace),
     }
 }

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use axum::Extension;
+use repertoire_app::install;
 
 use super::error::ApiError;
 use super::records::blocking;
@@ -23,13 +24,17 @@ pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateAnswer, Ap
     let snapshot = asker.view.shared.registry.snapshot();
     let entry = skill::find(asker, &snapshot, name)?.clone();
     let unsupported = || ApiError::unsupported("this server does not ask sources; use `rep outdated`");
-    let host = asker.options().host.clone().filter(|_| asker.sees_all()).ok_or_else(unsupported)?;
+    let workspace = asker.workspace().ok_or_else(unsupported)?;
     let dashboard = &asker.server.dashboard;
     // One source is asked at a time: that may fetch a repository.
     let _asking = dashboard.asking.lock().await;
     let of = entry.clone();
-    let newest = blocking(move || host.newest(&of).map_err(|reason| ApiError::conflict("not_asked", reason)));
-    let newest = newest.await?;
+    let check = blocking(move || {
+        let check = install::check_of(&workspace, &of);
+        check.map_err(|error| ApiError::conflict("not_asked", error.message_with_causes()))
+    });
+    let newest =
+        check.await?.map(|check| (install::word(&check.newest), install::newest_in_words(&check.newest)));
     let known = KnownUpdate { newest, time: SystemTime::now() };
     dashboard.keep_update(entry.qualified_name(), known.clone());
     Ok(UpdateAnswer::from(known))

@@ -8,6 +8,7 @@ use repertoire::event::{Event, Surface};
 use repertoire::serve::{AgentView, MAX_NAME_CHARS, OUT_OF_SCOPE, Principal, UNKNOWN_SKILL};
 use repertoire::store::Role;
 use repertoire::{EventKind, Outcome};
+use repertoire_app::workspace::Workspace;
 use repertoire_model::Digest;
 use repertoire_model::text::shorten;
 
@@ -117,6 +118,11 @@ impl Asker {
     /// Returns the options of the dashboard.
     pub(crate) fn options(&self) -> &DashboardOptions {
         &self.server.options.dashboard
+    }
+
+    /// Returns the workspace around the library, if there is one and the sender sees the whole library.
+    pub(crate) fn workspace(&self) -> Option<Arc<Workspace>> {
+        self.options().workspace.clone().filter(|_| self.sees_all())
     }
 
     /// Returns `true` if the sender sees the whole library.

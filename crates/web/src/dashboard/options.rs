@@ -1,11 +1,11 @@
 //! Options of the dashboard.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use repertoire::Watcher;
 use repertoire::store::LazyStore;
-
-use super::host::Host;
+use repertoire_app::workspace::Workspace;
 
 /// Options of the dashboard and its API.
 #[derive(Clone, Default)]
@@ -20,8 +20,11 @@ pub struct DashboardOptions {
     pub store: Option<LazyStore>,
     /// The name under which requests without a token decide: `user:NAME`.
     pub person: String,
-    /// Answers what the library does not know.
-    pub host: Option<Arc<dyn Host>>,
+    /// The workspace around the library, which decisions, origins and newest versions of skills come from, and in which skills are
+    /// switched.
+    pub workspace: Option<Arc<Workspace>>,
+    /// The watcher of the library, if it is followed.
+    pub watcher: Option<Weak<Watcher>>,
     /// The name of the library on the pages, such as that of its project.
     pub title: String,
 }

@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::store::{DailyLoads, UsageCount};
 use repertoire::{Entry, Snapshot};
+use repertoire_app::doctor::HealthItem;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-
-use super::host::NewestVersion;
 
 /// The time that usage is kept for, so that a page that asks for it several times reads it once.
 const USAGE_TIME: Duration = Duration::from_secs(2);
@@ -56,8 +55,8 @@ pub(crate) type ChangesSender = watch::Sender<Changes>;
 /// The answer of the source of a skill.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownUpdate {
-    /// The newest version; `None` if the skill was not added from a source.
-    pub(crate) newest: Option<NewestVersion>,
+    /// The word for the newest version, and that in words; `None` if the skill was not added from a source.
+    pub(crate) newest: Option<(&'static str, Option<String>)>,
     /// The time of the answer.
     pub(crate) time: SystemTime,
 }
@@ -78,6 +77,8 @@ pub(crate) struct DashboardState {
     /// Held while the source of a skill is asked.
     pub(crate) asking: tokio::sync::Mutex<()>,
     updates: Mutex<HashMap<String, KnownUpdate>>,
+    /// The sandbox that is used, once it was looked for.
+    pub(crate) sandbox: OnceLock<HealthItem>,
     /// The task that looks for changes, while somebody waits for them.
     pub(crate) changes: Mutex<Weak<ChangesSender>>,
 }
@@ -93,6 +94,7 @@ impl Default for DashboardState {
             tokens: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
             updates: Mutex::default(),
+            sandbox: OnceLock::new(),
             changes: Mutex::default(),
         }
     }
