@@ -16,6 +16,9 @@ mod import_cycles;
 #[path = "house/command_imports.rs"]
 mod command_imports;
 
+#[path = "house/line_ceiling.rs"]
+mod line_ceiling;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,13 +7,13 @@ use repertoire::{Agent, discovery};
 use repertoire_model::scope::Pattern;
 use repertoire_model::text::nearest;
 
-use super::workspace::Workspace;
+use super::handle::Workspace;
 use crate::error::Error;
 
 impl Workspace {
     /// Returns the agent called `name` with its prompt, or an error that names the agents there are.
     pub fn agent(&self, name: &str) -> Result<Agent, Error> {
-        let agent = self.settings.agent(name).map_err(|error| Error::from(error))?;
+        let agent = self.settings.agent(name).map_err(Error::from)?;
         let mut agent = agent.ok_or_else(|| self.unknown_agent(name))?;
         agent.scope.deny.extend(self.channels_not_followed(name)?);
         Ok(agent)

@@ -8,7 +8,7 @@ use repertoire::{Agent, Entry, Lookup, Snapshot, State};
 use repertoire_model::text::count;
 
 use super::environment as env;
-use super::workspace::Workspace;
+use super::handle::Workspace;
 use crate::error::Error;
 
 /// The notice that a project leaves out all skills of the user.

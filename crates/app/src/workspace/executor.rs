@@ -10,7 +10,7 @@ use repertoire::discovery::Tier;
 use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
 use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, UnconfinedSandbox, probe};
 
-use super::workspace::Workspace;
+use super::handle::Workspace;
 use crate::error::Error;
 
 /// The options of an executor that a command sets; the configuration sets the rest.

@@ -14,8 +14,8 @@ use repertoire_sources::{
 };
 
 use super::environment::{self as env, Env};
+use super::handle::Workspace;
 use super::store::local_store;
-use super::workspace::Workspace;
 use crate::error::Error;
 
 /// The largest file with a token, in bytes.

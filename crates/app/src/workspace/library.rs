@@ -16,7 +16,7 @@ use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Diagnostic, Policy, RuleId, Severity, State, validate};
 use repertoire_search::SkillSearch;
 
-use super::workspace::Workspace;
+use super::handle::Workspace;
 use crate::error::Error;
 
 /// The most names that an unknown one is answered with in full.

@@ -22,11 +22,12 @@ pub mod settings;
 mod store;
 mod traces;
 mod unreadable_state;
-mod workspace;
+mod handle;
 
 pub use disabled::{enable_command, kits_in_use, shell_word};
 pub use environment::Env;
 pub use executor::ExecRequest;
+pub use handle::Workspace;
 pub use installation::{InterruptedChange, finish_interrupted_changes};
 pub use library::{Library, SearchableLibrary, skill_directory};
 pub use notices::notices;
@@ -37,4 +38,3 @@ pub use places::expect_directories;
 pub use reporter::Reporter;
 pub use sessions::narrowed;
 pub use unreadable_state::UnreadableState;
-pub use workspace::Workspace;

@@ -12,8 +12,8 @@ use repertoire_model::Digest;
 use serde_json::json;
 
 use super::environment::Env;
+use super::handle::Workspace;
 use super::reporter::Reporter;
-use super::workspace::Workspace;
 use crate::view::ProposalDetailView;
 
 /// The delays before the second, third and fourth attempt.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use repertoire_clients::Places;
 use repertoire_clients::connect::{Connection, offered_names};
 
+use super::handle::Workspace;
 use super::library::Library;
-use super::workspace::Workspace;
 
 /// Returns the names of the skills that the server of `connection` offers; those of `library`, unless it is confined to some
 /// directories.

@@ -10,8 +10,8 @@ use repertoire_sources::origin::{Comparison, InstalledFiles, Origin, OriginBase,
 use serde::Serialize;
 
 use super::environment as env;
+use super::handle::Workspace;
 use super::library::Library;
-use super::workspace::Workspace;
 
 /// An origin of a skill, compared with the skill as it is.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use repertoire::provider::fs::LinkScope;
 use repertoire_model::Policy;
 
 use super::environment::Env;
-use super::workspace::Workspace;
+use super::handle::Workspace;
 use crate::error::Error;
 
 /// Returns an error if something was given as a root that is not a directory.

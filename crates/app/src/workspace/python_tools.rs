@@ -6,7 +6,7 @@ use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Digest, LineRange, SkillPath};
 
 use super::executor::ExecRequest;
-use super::workspace::Workspace;
+use super::handle::Workspace;
 use crate::error::Error;
 
 impl Workspace {

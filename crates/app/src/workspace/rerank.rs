@@ -12,8 +12,8 @@ use repertoire_model::text::{public_address, start};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::handle::Workspace;
 use super::reporter::Reporter;
-use super::workspace::Workspace;
 
 /// The longest run of the command, and the longest request.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -10,8 +10,8 @@ use repertoire_model::Policy;
 use repertoire_search::http::{HttpEmbedder, HttpEmbedderOptions};
 use repertoire_search::{EmbeddedModel, Embedder, SearchOptions, SkillSearch};
 
+use super::handle::Workspace;
 use super::reporter::Reporter;
-use super::workspace::Workspace;
 use crate::docs::docs;
 use crate::error::Error;
 

@@ -10,7 +10,7 @@ use repertoire_model::answer::Render;
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_model::text::nearest;
 
-use super::workspace::Workspace;
+use super::handle::Workspace;
 use crate::error::Error;
 
 /// The sentences for models where `exec.enabled` is `false`.

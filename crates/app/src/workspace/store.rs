@@ -21,9 +21,9 @@ use repertoire_model::Pattern;
 use repertoire_store::SqliteStore;
 
 use super::environment::Env;
+use super::handle::Workspace;
 use super::notify::Notifier;
 use super::unreadable_state::{STORE_FILE, UnreadableState};
-use super::workspace::Workspace;
 use crate::error::Error;
 
 /// The most versions that are looked at to find a valid one.

@@ -7,8 +7,8 @@ use repertoire::Error;
 use repertoire::event::otel::{OtelOptions, OtelSink};
 
 use super::environment::{self as env, Env};
+use super::handle::Workspace;
 use super::reporter::Reporter;
-use super::workspace::Workspace;
 
 /// The path of spans below the address of a collector.
 const PATH: &str = "v1/traces";
