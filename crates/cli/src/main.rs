@@ -8,6 +8,7 @@
 #![allow(rustdoc::bare_urls)]
 
 mod added_links;
+mod age;
 mod change_guard;
 mod cli;
 mod commands;

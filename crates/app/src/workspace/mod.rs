@@ -35,6 +35,7 @@ pub use offered::names_offered_by;
 pub use options::WorkspaceOptions;
 pub use origins::{ComparedOrigin, MODE_CHANGED, OriginJson, compared_origins, origin_json, routes};
 pub use places::expect_directories;
+pub use python_tools::left_out;
 pub use reporter::Reporter;
 pub use sessions::narrowed;
 pub use unreadable_state::UnreadableState;

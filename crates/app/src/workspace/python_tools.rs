@@ -2,7 +2,7 @@
 
 use repertoire::{Entry, Registry};
 use repertoire_exec::{ExecErrorKind, PythonTools};
-use repertoire_model::toolbox::PYTHON_FILE;
+use repertoire_model::toolbox::{PYTHON_FILE, ToolProblem, Toolbox};
 use repertoire_model::{Digest, LineRange, SkillPath};
 
 use super::executor::ExecRequest;
@@ -22,4 +22,13 @@ impl Workspace {
         })?;
         Ok((tools, Digest::of(&content.bytes)))
     }
+}
+
+/// Returns the functions that become no tools, each with the reason.
+pub fn left_out(tools: &PythonTools) -> Vec<String> {
+    let (toolbox, problems) = Toolbox::read(tools.schema.as_bytes());
+    let is_left_out =
+        |problem: &ToolProblem| problem.tool.as_ref().is_none_or(|name| toolbox.get(name).is_none());
+    let refused = problems.into_iter().filter(is_left_out).map(|problem| problem.message);
+    tools.left_out.iter().map(|(name, why)| format!("`{name}`: {why}")).chain(refused).collect()
 }

@@ -26,8 +26,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::clients::{ClientRecord, KnownSkills};
-use super::events::age;
 use super::list::Counter;
+use crate::age::age;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;

@@ -10,7 +10,7 @@ use repertoire_model::Pattern;
 use repertoire_model::scope::Scope;
 use serde_json::{Value, json};
 
-use super::events::age;
+use crate::age::age;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -24,7 +24,6 @@ use crate::wire::Context;
 use conflicts::UnmergedPolicy;
 use plan::{Rename, Step, StepKind};
 use repertoire_model::text::count;
-pub(crate) use report::print_diff;
 
 /// Brings added skills up to date, and keeps local edits
 ///

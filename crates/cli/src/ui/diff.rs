@@ -2,11 +2,14 @@
 
 use std::io;
 
-use repertoire_model::patch::unified;
+use repertoire_model::patch::{SkillFiles, diff, unified};
 
 use super::escape::escape;
 use super::output::Ui;
 use super::style::Style;
+
+/// The most lines of a diff that are shown.
+const MAX_LINES: usize = 400;
 
 impl Ui {
     /// Writes the changes from `before` to `after` of the file at `path`; `before` is `None` for a new file.
@@ -21,6 +24,20 @@ impl Ui {
             self.write_planned(Style::of_diff_line(line), line)?;
         }
         self.flush()
+    }
+
+    /// Writes the first differences between two states of a skill, where [`Ui::write_diff`] writes.
+    pub(crate) fn write_skill_diff(&mut self, before: &SkillFiles, after: &SkillFiles) -> io::Result<()> {
+        let diff = diff(before, after);
+        let number = diff.lines().count();
+        for line in diff.lines().take(MAX_LINES) {
+            self.write_planned(Style::of_diff_line(line), line)?;
+        }
+        if number > MAX_LINES {
+            let more = format!("and {} more lines", number - MAX_LINES);
+            self.write_planned(Some(Style::Faint), &more)?;
+        }
+        Ok(())
     }
 
     /// Writes a line of the plan to where [`Ui::write_diff`] writes.

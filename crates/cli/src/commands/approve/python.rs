@@ -1,9 +1,10 @@
 //! The tools of a skill that has a `tools.py` and no `schema.json`.
 
 use repertoire::Entry;
-use repertoire_exec::{Approval, PythonTools};
+use repertoire_app::workspace::left_out;
+use repertoire_exec::Approval;
 use repertoire_model::Bundle;
-use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, ToolProblem, Toolbox};
+use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE};
 
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
@@ -42,13 +43,4 @@ pub(super) fn schema(
             Ok(None)
         }
     }
-}
-
-/// Returns the functions that become no tools, each with the reason.
-pub(in crate::commands) fn left_out(tools: &PythonTools) -> Vec<String> {
-    let (toolbox, problems) = Toolbox::read(tools.schema.as_bytes());
-    let is_left_out =
-        |problem: &ToolProblem| problem.tool.as_ref().is_none_or(|name| toolbox.get(name).is_none());
-    let refused = problems.into_iter().filter(is_left_out).map(|problem| problem.message);
-    tools.left_out.iter().map(|(name, why)| format!("`{name}`: {why}")).chain(refused).collect()
 }

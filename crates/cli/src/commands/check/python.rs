@@ -1,11 +1,11 @@
 //! Findings about a `tools.py` without a `schema.json`.
 
+use repertoire_app::workspace::left_out;
 use repertoire_model::toolbox::{PYTHON_FILE, Toolbox};
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, Policy, RuleId};
 
 use super::target::CheckedSkill;
-use crate::commands::approve::python::left_out;
 use crate::wire::Context;
 
 /// Adds to the finding of the rule `tools-python`, if there is one, which functions become tools, and findings about the others.

@@ -9,7 +9,6 @@ use repertoire_model::patch::SkillFiles;
 use repertoire_model::text::count;
 use serde_json::{Value, json};
 
-use crate::commands::update::print_diff;
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 
@@ -87,7 +86,7 @@ pub(super) fn show(ui: &mut Ui, copies: &[SkillCopy<'_>]) -> Result<(), CliError
             }
             Some(before) => {
                 ui.write_planned(Some(Style::Heading), &format!("~ {}", copy.name))?;
-                print_diff(ui, before, copy.after)?;
+                ui.write_skill_diff(before, copy.after)?;
             }
         }
     }

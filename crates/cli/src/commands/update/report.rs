@@ -15,9 +15,6 @@ use crate::error::CliError;
 use crate::json::update_check as checked;
 use crate::ui::{Style, Ui, escape};
 
-/// The most lines of a diff that are shown.
-const MAX_LINES: usize = 400;
-
 /// The most findings of a skill that are shown.
 const MAX_FINDINGS: usize = 10;
 
@@ -55,7 +52,7 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
             heading(ui, step, newest, if *is_edited { "; your edits stay" } else { "" })?;
             print_wider(ui, base, &newest.skill)?;
             print_findings(ui, step, newest)?;
-            print_diff(ui, before, after)?;
+            ui.write_skill_diff(before, after)?;
         }
         (StepKind::Conflicts { is_open: true, .. }, _) => {
             ui.message(Style::Warning, "conflict:", &format!("{name}: {OPEN}"))?;
@@ -65,7 +62,7 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
             heading(ui, step, newest, "; your edits and the source do not fit together")?;
             print_wider(ui, before, &newest.skill)?;
             print_findings(ui, step, newest)?;
-            print_diff(ui, before, copy)?;
+            ui.write_skill_diff(before, copy)?;
             for conflict in conflicts {
                 let line = format!("conflict: {}{}", conflict.path, side(conflict, before));
                 ui.write_planned(Some(Style::Warning), &line)?;
@@ -144,23 +141,11 @@ fn wider(before: &SkillFiles, newest: &FoundSkill) -> Vec<String> {
     tools.chain(scripts).chain(asked).collect()
 }
 
-/// Writes the differences between two states of a skill.
-pub(crate) fn print_diff(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
-    let diff = patch::diff(before, after);
-    let number = diff.lines().count();
-    for line in diff.lines().take(MAX_LINES) {
-        ui.write_planned(Style::of_diff_line(line), line)?;
-    }
-    if number > MAX_LINES {
-        ui.write_planned(Some(Style::Faint), &format!("and {} more lines", number - MAX_LINES))?;
-    }
-    Ok(())
-}
-
 /// Writes the diff of a change.
 pub(super) fn print_change(ui: &mut Ui, change: &SkillChange) -> Result<(), CliError> {
     let none = SkillFiles::new();
-    print_diff(ui, change.before.as_ref().unwrap_or(&none), change.after.as_ref().unwrap_or(&none))
+    ui.write_skill_diff(change.before.as_ref().unwrap_or(&none), change.after.as_ref().unwrap_or(&none))?;
+    Ok(())
 }
 
 /// Writes what was done.
