@@ -192,6 +192,8 @@ const MODEL_DEPENDENCIES: &[&str] = &[
     "pulldown-cmark",
     // Patterns of schemas, in linear time and without tables of Unicode.
     "regex-lite",
+    // Not used: globset needs it without the features that tests need.
+    "regex-syntax",
     "serde_json",
     "sha2",
     "strsim",
