@@ -7,7 +7,10 @@ use std::iter;
 use std::path::Path;
 
 use repertoire::config::{ConfigError, FaultyFile};
+use repertoire::proposal::review::ReviewFault;
+use repertoire::store::ProposalState;
 use repertoire_model::PathFault;
+use repertoire_model::catalog::CatalogError;
 
 /// The kind of an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,6 +216,49 @@ impl From<repertoire::Error> for Error {
                 .hint("mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again"),
             _ => converted,
         }
+    }
+}
+
+impl From<CatalogError> for Error {
+    fn from(error: CatalogError) -> Self {
+        match &error {
+            CatalogError::UnknownHighlight { name, nearest } => {
+                let error = Self::no(format!("there is no skill `{name}` in the catalog to highlight"));
+                match nearest {
+                    Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
+                    None => error.hint("run `rep list` to see the skills"),
+                }
+            }
+            _ => Self::no(error.to_string()),
+        }
+    }
+}
+
+impl From<ReviewFault> for Error {
+    fn from(fault: ReviewFault) -> Self {
+        let hint = match &fault {
+            ReviewFault::NotFound(_) => Some("`rep proposals --all` lists all of them".to_owned()),
+            ReviewFault::Stale(_) => {
+                Some("`rep proposals rebase ID` repeats the change on the skill as it is now".to_owned())
+            }
+            ReviewFault::State(id, ProposalState::Stale) => {
+                Some(format!("`rep proposals rebase {id}` repeats the change on the skill as it is now"))
+            }
+            ReviewFault::NoVersion(name, _) => Some(format!("`rep history {name}` lists its versions")),
+            ReviewFault::UnrecordedEdits(name) => {
+                Some(format!("`rep history {name}` records them as a version, and --force replaces them"))
+            }
+            ReviewFault::Conflicts(_) => Some("reject it, or propose the change anew".to_owned()),
+            ReviewFault::SkillGone(_) => {
+                Some("it is not among the skills that `rep list` shows here".to_owned())
+            }
+            _ => None,
+        };
+        let error = match fault {
+            ReviewFault::Failed(error) => Self::from(error),
+            fault => Self::no(fault.to_string()),
+        };
+        hint.into_iter().fold(error, Self::hint)
     }
 }
 

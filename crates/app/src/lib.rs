@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod install;
+pub mod review;
 pub mod switch;
 pub mod view;
 pub mod workspace;

@@ -10,6 +10,7 @@
 mod added_links;
 mod age;
 mod change_guard;
+mod channel_changes;
 mod cli;
 mod commands;
 mod complete;
@@ -21,9 +22,11 @@ mod globals;
 mod http;
 mod interrupt;
 mod json;
+mod role;
 mod served;
 mod standard_input;
 mod terminal_approver;
+mod token_counter;
 mod ui;
 mod wire;
 

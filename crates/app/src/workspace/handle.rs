@@ -24,7 +24,7 @@ pub struct Workspace {
     pub options: WorkspaceOptions,
     /// The settings in force.
     pub settings: Settings,
-    pub(super) reporter: Arc<dyn Reporter>,
+    pub(crate) reporter: Arc<dyn Reporter>,
     /// The store, once it is asked for.
     pub(super) store: OnceLock<LazyStore>,
     /// The sink that appends events to it, once it is asked for.

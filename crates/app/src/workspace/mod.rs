@@ -34,7 +34,7 @@ pub use notices::notices;
 pub use offered::names_offered_by;
 pub use options::WorkspaceOptions;
 pub use origins::{ComparedOrigin, MODE_CHANGED, OriginJson, compared_origins, origin_json, routes};
-pub use places::expect_directories;
+pub use places::{expect_directories, new_skill_place};
 pub use python_tools::left_out;
 pub use reporter::Reporter;
 pub use sessions::narrowed;

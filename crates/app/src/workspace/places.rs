@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use repertoire::config::ConfigInput;
 use repertoire::discovery::{Place, Presence, Root, Tier, project_skill_directories};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::LinkScope;
+use repertoire_clients::CANONICAL;
 use repertoire_model::Policy;
 
 use super::environment::Env;
@@ -67,4 +69,12 @@ impl Workspace {
         let (library, _) = self.places(policy);
         self.settings.link_scope(places.iter().chain(&library))
     }
+}
+
+/// Returns the directory of new skills: that of the project, which every client reads.
+pub fn new_skill_place(env: &Env) -> PathBuf {
+    let mut input = ConfigInput::new(env.working_directory());
+    input.home = env.home();
+    let mut above = input.project_directories().into_iter().map(|directory| directory.join(CANONICAL));
+    above.find(|place| place.is_dir()).unwrap_or_else(|| env.working_directory().join(CANONICAL))
 }

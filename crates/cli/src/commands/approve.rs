@@ -16,10 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
-
-/// The hint about sources whose skills may not run anything.
-pub(super) const TRUST_HINT: &str =
-    "`exec.trust_project`, `exec.trust_user` and `exec.trust_configured` of your configuration say so";
+use repertoire_app::approvals::TRUST_HINT;
 
 /// Lets a skill run its tools and scripts, after showing what it will be able to do
 ///

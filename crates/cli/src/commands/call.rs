@@ -8,14 +8,13 @@ use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 use serde_json::{Value, json};
 
-use super::history::record_current;
-use super::run::answered;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::served::ServedArgs;
 use crate::ui::Ui;
 use crate::wire::{Context, report};
+use repertoire_app::review::record_current;
 
 /// The longest arguments that are read, in bytes.
 const MAX_ARGUMENT_BYTES: u64 = 1024 * 1024;
@@ -75,7 +74,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;
-        return answered(&reply, &data);
+        return Exit::of_reply(&reply, &data);
     }
     ui.write_untrusted(reply.text().as_bytes())?;
     // On a terminal this was seen to already.

@@ -189,15 +189,6 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
     fs::write(path, text).map_err(|error| CliError::io("write", path, error))
 }
 
-/// Returns the catalog of the skills of `library` that `agent` may see.
-pub(crate) fn render_for(
-    library: &Library,
-    agent: &Agent,
-    options: &CatalogOptions,
-) -> Result<Catalog, CliError> {
-    render_seen(library, SeenSkills { agent: Some(agent), scope: None }, options)
-}
-
 /// Returns the catalog of the skills of `library` that are `seen`.
 fn render_seen(
     library: &Library,
@@ -215,25 +206,12 @@ fn highlighted(
     catalog: Result<Catalog, CatalogError>,
     options: &CatalogOptions,
 ) -> Result<Catalog, CliError> {
-    let catalog = catalog.map_err(catalog_error)?;
+    let catalog = catalog?;
     match &options.highlight {
         Some(name) if catalog.report.tiers.is_empty() => {
-            Err(catalog_error(CatalogError::UnknownHighlight { name: name.clone(), nearest: None }))
+            Err(CatalogError::UnknownHighlight { name: name.clone(), nearest: None }.into())
         }
         _ => Ok(catalog),
-    }
-}
-
-fn catalog_error(error: CatalogError) -> CliError {
-    match &error {
-        CatalogError::UnknownHighlight { name, nearest } => {
-            let error = CliError::no(format!("there is no skill `{name}` in the catalog to highlight"));
-            match nearest {
-                Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
-                None => error.hint("run `rep list` to see the skills"),
-            }
-        }
-        _ => CliError::no(error.to_string()),
     }
 }
 
@@ -258,7 +236,7 @@ fn options(context: &Context, args: &CatalogArgs, agent: Option<&Agent>) -> Resu
     Ok(options)
 }
 
-pub(crate) fn exact_tokens(context: &Context, catalog: &Catalog, options: &CatalogOptions) -> usize {
+fn exact_tokens(context: &Context, catalog: &Catalog, options: &CatalogOptions) -> usize {
     let _progress = Progress::start(&context.env, "counting tokens");
     catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text))
 }

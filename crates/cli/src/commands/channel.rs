@@ -8,7 +8,7 @@ use repertoire::store::{ReleaseChange, Store};
 use repertoire_model::Digest;
 use serde_json::{Value, json};
 
-use super::publish::ChannelChanges;
+use crate::channel_changes::ChannelChanges;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::served::{STABLE, StoreArg, channel_name};

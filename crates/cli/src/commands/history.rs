@@ -1,23 +1,17 @@
 //! `rep history`.
 
-use std::path::Path;
-use std::time::SystemTime;
-
 use clap::Args;
-use pollster::block_on;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::history::{capture, record};
 use repertoire::proposal::published_identity;
-use repertoire::store::{Origin, Store, Version};
-use repertoire::{Entry, Registry};
+use repertoire::store::Version;
 use repertoire_app::view::{VersionListView, VersionView};
 
-use super::proposals::recovered_library;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Table, Ui};
-use crate::wire::{Context, Library};
+use crate::wire::Context;
+use repertoire_app::review::{deleted_skill, record_current, recovered_library};
 
 /// Lists the versions of a skill, the newest first
 ///
@@ -44,7 +38,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
         return write(ui, &args.name, &versions);
     }
     let store = context.store()?;
-    let library = recovered_library(ui, context, &*store)?;
+    let library = recovered_library(context, &*store)?;
     let (name, skill) = match library.find_any(&args.name) {
         Ok(entry) => {
             if let Err(error) = record_current(&library.registry, entry, &*store) {
@@ -84,34 +78,4 @@ fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError
     }
     table.write(ui)?;
     Ok(Exit::Success)
-}
-
-/// Returns the identity of the recorded skill `name`, which is its directory, if it lay in a directory that the library is read from.
-pub(super) fn deleted_skill(
-    library: &Library,
-    store: &dyn Store,
-    name: &str,
-) -> Result<Option<String>, CliError> {
-    let recorded = store.latest_digests()?;
-    let is_called = |skill: &&String| Path::new(skill).file_name().is_some_and(|last| last == name);
-    let mut roots = library.places.iter().filter_map(|place| place.root.path.canonicalize().ok());
-    Ok(roots.find_map(|root| {
-        let mut skills = recorded.iter().map(|(skill, _)| skill).filter(is_called);
-        skills.find(|skill| Path::new(skill).starts_with(&root)).cloned()
-    }))
-}
-
-/// Records a valid skill as it is now, if it changed since its newest version.
-pub(super) fn record_current(
-    registry: &Registry,
-    entry: &Entry,
-    store: &dyn Store,
-) -> Result<(), repertoire::Error> {
-    if entry.is_broken() {
-        return Ok(());
-    }
-    let (files, _) = block_on(capture(registry, entry))?;
-    let skill = entry.record_identity();
-    record(store, (&skill, entry.name().as_str()), &files, Origin::Edit, None, SystemTime::now())?;
-    Ok(())
 }

@@ -2,15 +2,14 @@
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire::registry::EntryTokens;
 use repertoire_app::view::{DiagnosticView, DisabledByView, SkillTokensView, SkillView};
 use repertoire_clients::{DisabledClient, disabled_for_clients};
-use repertoire_model::tokens::Tokenizer;
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::token_counter::TokenCounter;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson, compared_origins};
 
@@ -70,7 +69,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     // A refused library can still be inspected.
     let library =
         if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
-    let counter = Counter::new(context, &library);
+    let counter = TokenCounter::new(context, &library);
     let origins = args.origin.then(|| context.origins(&library));
     let for_clients = if args.all { disabled_for_clients(&context.env.places()) } else { Vec::new() };
     let entries = library.snapshot.entries().iter();
@@ -134,31 +133,6 @@ fn clients_of(disabled: &[DisabledClient], entry: &Entry) -> Vec<String> {
 /// A skill whose files cannot be read has no digest; `check` gives the reason.
 fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
-}
-
-/// Counts tokens by the settings.
-pub(super) struct Counter<'a> {
-    library: &'a Library,
-    tokenizer: Tokenizer,
-    entries: EntryTokens,
-}
-
-impl<'a> Counter<'a> {
-    pub(super) fn new(context: &Context, library: &'a Library) -> Self {
-        let options = context.settings.session.catalog_options();
-        Self { library, tokenizer: options.tokenizer, entries: EntryTokens::new(options) }
-    }
-
-    fn count(&self, entry: &Entry) -> SkillTokensView {
-        let skill = pollster::block_on(self.library.registry.get(entry));
-        let body = skill.map_or(0, |skill| self.tokenizer.count(skill.body()) as u64);
-        SkillTokensView { catalog: self.entry(entry), body: Some(body) }
-    }
-
-    /// Returns the number of tokens that `entry` adds to a catalog that is not empty.
-    pub(super) fn entry(&self, entry: &Entry) -> u64 {
-        self.entries.of(entry)
-    }
 }
 
 fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {

@@ -10,10 +10,10 @@ use clap::{Args, Subcommand};
 use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::migrate::{Pack, RoleFiles, RoleSplit, read_roles};
 use repertoire::{Entry, ErrorKind, regular_file};
+use repertoire_app::workspace::new_skill_place;
 use repertoire_model::text::count;
 use serde::Serialize;
 
-use super::new::default_place;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui};
@@ -141,7 +141,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &MigrateArgs) -> Result<
     let Layout::Roles(args) = &args.layout;
     let env = &context.env;
     let directory = env.working_directory().join(&args.directory);
-    let to = args.to.as_ref().map_or_else(|| default_place(env), |to| env.working_directory().join(to));
+    let to = args.to.as_ref().map_or_else(|| new_skill_place(env), |to| env.working_directory().join(to));
     let found = read_roles(&directory).map_err(|error| match error.kind() {
         ErrorKind::FileNotFound => CliError::no(format!("there is no directory {}", directory.display()))
             .hint("name the directory whose sub-directories are the roles"),

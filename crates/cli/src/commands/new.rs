@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use repertoire::config::ConfigInput;
+use repertoire_app::workspace::new_skill_place;
 use repertoire_model::SkillName;
 use repertoire_model::name::{Grammar, grammar_faults};
 use serde_json::json;
@@ -14,9 +14,6 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-
-/// The place for skills that every client reads.
-const DEFAULT_PLACE: &str = ".agents/skills";
 
 /// Makes a new skill
 ///
@@ -46,7 +43,8 @@ enum Template {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
     let name = standard_name(&args.name)?;
-    let place = args.dir.as_ref().map_or_else(|| default_place(env), |dir| env.working_directory().join(dir));
+    let place =
+        args.dir.as_ref().map_or_else(|| new_skill_place(env), |dir| env.working_directory().join(dir));
     let directory = place.join(name.as_str());
     fs::create_dir_all(&place).map_err(|error| CliError::io("make", &place, error))?;
     fs::create_dir(&directory).map_err(|error| match error.kind() {
@@ -88,14 +86,6 @@ fn standard_name(given: &str) -> Result<SkillName, CliError> {
 fn suggestion(given: &str) -> Option<SkillName> {
     let plain: String = given.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
     SkillName::slug(&plain)
-}
-
-/// Returns the directory of new skills.
-pub(crate) fn default_place(env: &Env) -> PathBuf {
-    let mut input = ConfigInput::new(env.working_directory());
-    input.home = env.home();
-    let mut above = input.project_directories().into_iter().map(|directory| directory.join(DEFAULT_PLACE));
-    above.find(|place| place.is_dir()).unwrap_or_else(|| env.working_directory().join(DEFAULT_PLACE))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {

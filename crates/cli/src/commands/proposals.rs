@@ -18,6 +18,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
 use crate::wire::{Context, Library};
+use repertoire_app::review::recovered_library;
 
 /// Lists and decides about proposed changes of skills
 ///
@@ -70,13 +71,13 @@ struct RejectArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let library = recovered_library(ui, context, &*store)?;
+    let library = recovered_library(context, &*store)?;
     let (author, rules) = (context.person(), context.proposal_rules()?);
     let mut reviewer = Reviewer::new(&*store, &library.registry, &author, SystemTime::now());
     reviewer.new_skills = rules.new_skills.as_deref();
     match &args.action {
         None => {
-            reviewer.find_stale().map_err(review_error)?;
+            reviewer.find_stale()?;
             list(ui, &library, &reviewer, args.all)
         }
         Some(Action::Show(OneArgs { id })) => {
@@ -94,7 +95,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
             if library_of.is_some_and(Path::is_dir) {
                 expect_here(&library, &reviewer, &proposal)?;
             }
-            let proposal = reviewer.reject(*id, why).map_err(review_error)?;
+            let proposal = reviewer.reject(*id, why)?;
             decided(ui, &proposal, &format!("proposal {id} is rejected"))
         }
         Some(Action::Rebase(OneArgs { id })) => {
@@ -104,37 +105,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
     }
 }
 
-/// Opens the library, after completing approvals that were interrupted.
-pub(super) fn recovered_library(
-    ui: &mut Ui,
-    context: &Context,
-    store: &dyn Store,
-) -> Result<Library, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let (author, rules) = (context.person(), context.proposal_rules()?);
-    let mut reviewer = Reviewer::new(store, &library.registry, &author, SystemTime::now());
-    reviewer.new_skills = rules.new_skills.as_deref();
-    let completed = match reviewer.recover() {
-        Ok(completed) if completed.is_empty() => return Ok(library),
-        Ok(completed) => completed,
-        Err(fault) => {
-            ui.warn(&format!("an interrupted approval is not completed: {fault}"))?;
-            return Ok(library);
-        }
-    };
-    for id in completed {
-        let is_applied = store.proposal(id)?.is_some_and(|proposal| proposal.state == ProposalState::Applied);
-        ui.warn(&if is_applied {
-            format!("the interrupted approval of proposal {id} was completed")
-        } else {
-            format!("proposal {id} was approved, but the skill changed before it was written; it is stale")
-        })?;
-    }
-    Ok(context.inspect(context.settings.policy.clone()))
-}
-
 fn find(store: &dyn Store, id: u64) -> Result<Proposal, CliError> {
-    store.proposal(id)?.ok_or_else(|| review_error(ReviewFault::NotFound(id)))
+    store.proposal(id)?.ok_or_else(|| ReviewFault::NotFound(id).into())
 }
 
 /// Returns `true` if the proposal is about a skill of this library, or about a new skill for it.
@@ -350,7 +322,7 @@ fn approve(
                 .hint("a person has to run this command in a terminal"));
         }
     }
-    let (proposal, version) = reviewer.approve(args.id).map_err(review_error)?;
+    let (proposal, version) = reviewer.approve(args.id)?;
     if ui.is_json() {
         let mut view = ProposalView::new(&proposal);
         view.version = Some(VersionView::new(&version));
@@ -375,9 +347,9 @@ fn rebase(ui: &mut Ui, context: &Context, reviewer: &Reviewer<'_>, id: u64) -> R
                     writeln!(ui.err(), "  {}", escape(line))?;
                 }
             }
-            return Err(review_error(ReviewFault::Conflicts(conflicts)));
+            return Err(ReviewFault::Conflicts(conflicts).into());
         }
-        outcome => outcome.map_err(review_error)?,
+        outcome => outcome?,
     };
     let proposal = find(reviewer.store, rebased)?;
     context.write_proposal(&proposal);
@@ -399,29 +371,4 @@ fn decided(ui: &mut Ui, proposal: &Proposal, line: &str) -> Result<Exit, CliErro
         writeln!(ui.out(), "{line}")?;
     }
     Ok(Exit::Success)
-}
-
-/// Returns the error of a decision that was not carried out, with a hint.
-pub(super) fn review_error(fault: ReviewFault) -> CliError {
-    let hint = match &fault {
-        ReviewFault::NotFound(_) => Some("`rep proposals --all` lists all of them".to_owned()),
-        ReviewFault::Stale(_) => {
-            Some("`rep proposals rebase ID` repeats the change on the skill as it is now".to_owned())
-        }
-        ReviewFault::State(id, ProposalState::Stale) => {
-            Some(format!("`rep proposals rebase {id}` repeats the change on the skill as it is now"))
-        }
-        ReviewFault::NoVersion(name, _) => Some(format!("`rep history {name}` lists its versions")),
-        ReviewFault::UnrecordedEdits(name) => {
-            Some(format!("`rep history {name}` records them as a version, and --force replaces them"))
-        }
-        ReviewFault::Conflicts(_) => Some("reject it, or propose the change anew".to_owned()),
-        ReviewFault::SkillGone(_) => Some("it is not among the skills that `rep list` shows here".to_owned()),
-        _ => None,
-    };
-    let error = match fault {
-        ReviewFault::Failed(error) => CliError::from(error),
-        fault => CliError::no(fault.to_string()),
-    };
-    hint.into_iter().fold(error, CliError::hint)
 }

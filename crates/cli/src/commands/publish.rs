@@ -14,19 +14,18 @@ use std::time::SystemTime;
 use pollster::block_on;
 use repertoire::history::{capture, record};
 use repertoire::proposal::published_identity;
-use repertoire::store::{Origin, ReleaseChange, Store, put_skill_safely};
+use repertoire::store::{Origin, ReleaseChange, put_skill_safely};
 use repertoire::{Entry, Severity, State};
 use repertoire_model::Digest;
 use repertoire_model::patch::SkillFiles;
-use serde_json::{Value, json};
 
+use crate::channel_changes::ChannelChanges;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Progress, Style, Ui, escape};
+use crate::ui::{Progress, Ui};
 use crate::wire::{Context, Library, skill_directory};
 use args::Destination;
 pub(crate) use args::PublishArgs;
-use repertoire_model::text::count;
 use skill_copies::PublishedFiles;
 
 /// The most errors that are shown.
@@ -182,61 +181,4 @@ fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
             .hint("a skill is a directory with a SKILL.md"));
     }
     Ok(library)
-}
-
-/// The changes of a channel, for people and programs.
-pub(super) struct ChannelChanges<'a> {
-    /// The channel.
-    pub(super) channel: &'a str,
-    /// The changes of the release.
-    pub(super) changes: &'a [ReleaseChange],
-    /// The skills that the channel had before.
-    pub(super) before: &'a BTreeMap<String, Digest>,
-    /// The number of the release, if one was made.
-    pub(super) release: Option<u64>,
-}
-
-impl ChannelChanges<'_> {
-    fn kind(&self, change: &ReleaseChange) -> (&'static str, char, Style) {
-        match (self.before.contains_key(&change.name), change.digest) {
-            (_, None) => ("removed", '-', Style::Error),
-            (true, Some(_)) => ("changed", '~', Style::Warning),
-            (false, Some(_)) => ("added", '+', Style::Good),
-        }
-    }
-
-    /// Writes the outcome.
-    pub(super) fn write(&self, ui: &mut Ui, store: &dyn Store, is_dry: bool) -> Result<(), CliError> {
-        let (channel, location) = (self.channel, store.location());
-        // Another process may have made the same changes in the meantime.
-        let changes = if self.release.is_some() || is_dry { self.changes } else { &[] };
-        if ui.is_json() {
-            let change = |change: &ReleaseChange| {
-                let digest = change.digest.map(|digest| digest.to_string());
-                json!({"name": change.name, "change": self.kind(change).0, "digest": digest})
-            };
-            let changes: Vec<Value> = changes.iter().map(change).collect();
-            return Ok(ui.write_json(&json!({
-                "store": location,
-                "channel": channel,
-                "release": self.release,
-                "changes": changes,
-            }))?);
-        }
-        for change in changes {
-            let (_, sign, style) = self.kind(change);
-            let line = ui.paint(style, &format!("{sign} {}", escape(&change.name)));
-            writeln!(ui.out(), "{line}")?;
-        }
-        let number = count(changes.len(), "change");
-        let location = escape(&location).into_owned();
-        match self.release {
-            Some(release) => writeln!(ui.out(), "release {release}: {number} of {channel} in {location}")?,
-            None if !changes.is_empty() => {
-                writeln!(ui.out(), "{number} of {channel} in {location}, not made")?
-            }
-            None => writeln!(ui.out(), "{channel} in {location} is up to date")?,
-        }
-        Ok(())
-    }
 }

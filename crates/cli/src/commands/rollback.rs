@@ -12,13 +12,12 @@ use repertoire::store::{Origin, Store, skill_files};
 use repertoire_app::view::{RollbackView, VersionView};
 use repertoire_model::patch::{self, SkillFiles};
 
-use super::history::deleted_skill;
-use super::proposals::{recovered_library, review_error};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
+use repertoire_app::review::{deleted_skill, recovered_library};
 
 /// Restores an earlier version of a skill
 ///
@@ -43,14 +42,14 @@ pub(crate) struct RollbackArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let library = recovered_library(ui, context, &*store)?;
+    let library = recovered_library(context, &*store)?;
     let (entry, skill, name) = match library.find_any(&args.name) {
         Ok(entry) => (Some(entry), entry.record_identity(), entry.name().as_str()),
         Err(error) => (None, deleted_skill(&library, &*store, &args.name)?.ok_or(error)?, args.name.as_str()),
     };
     let versions = store.versions(&skill)?;
     let Some(wanted) = versions.iter().find(|version| version.number == args.number) else {
-        return Err(review_error(ReviewFault::NoVersion(name.to_owned(), args.number)));
+        return Err(ReviewFault::NoVersion(name.to_owned(), args.number).into());
     };
     let after = skill_files(&*store, &wanted.digest)?;
     let before = match entry {
@@ -112,5 +111,5 @@ fn rollback_error(fault: ReviewFault, entry: &Entry) -> CliError {
         return CliError::no(fault.to_string())
             .hint("it is broken on disk; --force records it as it is, and restores the version");
     }
-    review_error(fault)
+    fault.into()
 }

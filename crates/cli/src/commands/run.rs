@@ -16,7 +16,6 @@ use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{Digest, LineRange, SkillPath};
 use serde_json::{Value, json};
 
-use super::approve::TRUST_HINT;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -24,6 +23,7 @@ use crate::interrupt::{Interrupt, on_interrupt};
 use crate::terminal_approver::{self, TerminalApprover};
 use crate::ui::{Style, Ui, escape};
 use crate::wire::{Context, ExecRequest};
+use repertoire_app::approvals::TRUST_HINT;
 
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
@@ -236,14 +236,6 @@ fn person_error(context: &Context, args: &RunArgs, kind: &FaultKind, text: &str)
     }
 }
 
-/// Returns the exit code of a reply with `data`, or the error that it is.
-pub(super) fn answered(reply: &Reply, data: &Value) -> Result<Exit, CliError> {
-    match data["error"].as_str().filter(|_| reply.is_error()) {
-        Some(error) => Err(CliError::no(error)),
-        None => Ok(Exit::Success),
-    }
-}
-
 fn write(
     ui: &mut Ui,
     context: &Context,
@@ -263,7 +255,7 @@ fn write(
         return Err(person_error(context, args, &fault.kind, text));
     }
     if let Some(data) = &data {
-        return answered(reply, data);
+        return Exit::of_reply(reply, data);
     }
     let Answer::Tool(result) = reply.answer() else { return Ok(exit) };
     match &result.error {

@@ -13,11 +13,11 @@ use repertoire_model::answer::Render;
 
 use self::lines::{Line, Lines};
 use self::protocol::Conversation;
-use super::prompt::Role;
 use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
+use crate::role::Role;
 use crate::served::ServedArgs;
 use crate::ui::Ui;
 use crate::wire::{Context, report};

@@ -26,10 +26,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::clients::{ClientRecord, KnownSkills};
-use super::list::Counter;
 use crate::age::age;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::token_counter::TokenCounter;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
 
@@ -153,7 +153,7 @@ fn stats(
 
 /// Returns the skills of the library, with the references of those that were loaded.
 fn library_skills(context: &Context, library: &Library, usage: &[UsageCount]) -> Vec<LibrarySkill> {
-    let counter = Counter::new(context, library);
+    let counter = TokenCounter::new(context, library);
     let is_load = |usage: &&UsageCount| {
         usage.calls > 0 && usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok
     };

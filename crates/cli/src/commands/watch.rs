@@ -17,7 +17,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::account::{Account, Finding};
-use super::catalog;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
@@ -121,7 +120,8 @@ fn listen(mut changes: Subscription, sender: SyncSender<Wake>) {
 fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
     let options = context.settings.session.catalog_options();
     let catalog = snapshot.catalog(&options);
-    catalog.map_or(0, |catalog| catalog::exact_tokens(context, &catalog, &options))
+    catalog
+        .map_or(0, |catalog| catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text)))
 }
 
 /// Reports problems of the sources, and a configuration under which others do not follow them.

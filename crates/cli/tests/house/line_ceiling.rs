@@ -33,12 +33,13 @@ fn lines_without_tests(text: &str) -> usize {
             continue;
         }
         let end = format!("{}}}", &line[..line.len() - rest.len()]);
+        let ends = |line: &str| line.strip_prefix(&end).is_some_and(|rest| rest.is_empty() || rest == ";");
         at += 1;
         while at < lines.len() && !lines[at].ends_with([';', '{']) {
             at += 1;
         }
         if lines.get(at).is_some_and(|line| line.ends_with('{')) {
-            while at < lines.len() && lines[at] != end {
+            while at < lines.len() && !ends(lines[at]) {
                 at += 1;
             }
         }

@@ -14,7 +14,7 @@ use repertoire_model::{Severity, SkillName, State, diagnostic};
 use serde_json::{Map, Value, json};
 
 use super::lines::MAX_LINE_BYTES;
-use crate::commands::prompt::Role;
+use crate::role::Role;
 use crate::wire::Context;
 
 /// The names of all requests.
