@@ -224,8 +224,9 @@ fn skills_of_a_store_are_explained_and_restored_and_not_switched() {
     assert!(rollback(&bob).0.contains("403"));
     let (status, answer) = rollback(&ann);
     assert!(status.contains("200"), "{status} {answer}");
+    let version = &answer["version"];
     assert_eq!(
-        (&answer["origin"], &answer["published"]),
+        (&version["origin"], &version["published"]),
         (&"rollback".into(), &serde_json::json!(["1.0.0"]))
     );
     assert!(served().contains("# One"), "{}", served());
