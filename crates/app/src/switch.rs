@@ -1,13 +1,14 @@
 //! Switches skills off and on in the configuration.
 
 use repertoire::Entry;
+use repertoire::change::ChangeSteps;
 use repertoire::config::{ConfigFileOwner, FILE_NAME};
 use repertoire_clients::Owner;
 use repertoire_clients::disable::{self, ClientChanges, DisabledList, matched};
 use repertoire_model::Pattern;
 
 use crate::error::Error;
-use crate::workspace::{Workspace, settings};
+use crate::workspace::{ChangeSite, Workspace, settings};
 
 /// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are disabled now.
 pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, Error> {
@@ -17,39 +18,41 @@ pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<P
     let name = entry.name().to_string();
     let pattern =
         Pattern::new(&name).map_err(|fault| Error::usage(format!("`{name}` is no pattern: {fault}")))?;
+    let elsewhere =
+        "where the configuration is kept elsewhere, change `disabled` there and start the server again";
+    // A file that is named belongs to no one, and is written alone.
+    let is_named = workspace.config_input().file.is_some();
+    let site = ChangeSite::of(&workspace.env, if is_named { Owner::Project } else { Owner::User })?;
+    let lock = site.begin().map_err(|error| error.hint(elsewhere))?;
     let mut list = disabled_list(&workspace, None)?;
     let mut changes =
         if list.is_named() { None } else { ClientChanges::open(workspace.env.places(), Owner::User, None)? };
+    let mut steps = Vec::new();
     if is_on {
-        if list.remove(&pattern) {
-            write(&list)?;
-        }
+        list.remove(&pattern);
         if let Some(changes) = &mut changes {
             changes.enable(&pattern);
-            changes.apply_enable()?;
+            steps = changes.enable_steps()?;
         }
     } else {
-        if let Some(changes) = &mut changes {
-            changes.disable(&pattern, &matched(&library.snapshot, &pattern), &library.places)?;
-        }
         if !list.patterns().contains(&pattern) {
             list.add(&pattern);
-            write(&list)?;
         }
-        changes.iter_mut().try_for_each(ClientChanges::apply_disable)?;
+        if let Some(changes) = &mut changes {
+            changes.disable(&pattern, &matched(&library.snapshot, &pattern), &library.places)?;
+            steps = changes.disable_steps()?;
+        }
     }
+    steps.extend(list.step());
+    let command = if is_on { "rep enable" } else { "rep disable" };
+    site.apply(&lock, &ChangeSteps { command, steps, ..ChangeSteps::default() })
+        .map_err(|error| error.hint(elsewhere))?;
+    drop(lock);
     let settings = settings::load(&workspace.env, &workspace.options)?;
     if is_on && settings.disabled_by(&entry.source, &name).next().is_some() {
         return Err(Error::no(format!("`{name}` is still disabled by another pattern or file")));
     }
     Ok(settings.policy.disabled)
-}
-
-/// Writes the configuration; says what to do where the server may not.
-fn write(list: &DisabledList) -> Result<(), Error> {
-    let elsewhere =
-        "where the configuration is kept elsewhere, change `disabled` there and start the server again";
-    list.write().map_err(|error| Error::from(error).hint(elsewhere))
 }
 
 /// Reads the list of the configuration file of `owner`, or of the one that is written by default: that which is named, or else the

@@ -1,7 +1,9 @@
 //! The arguments and the report of commands that disable and enable skills.
 
 use clap::Args;
+use repertoire::change::{ChangeSteps, PathStep, WriterLock};
 use repertoire_app::switch::disabled_list;
+use repertoire_app::workspace::ChangeSite;
 use repertoire_clients::Owner;
 use repertoire_clients::disable::{ChangeKind, ChangeState, ClientChanges, DisabledList};
 use repertoire_model::Pattern;
@@ -35,9 +37,42 @@ impl FileArgs {
         if self.project { Owner::Project } else { Owner::User }
     }
 
+    /// Waits until no other process makes a change, unless nothing is changed.
+    pub(crate) fn begin(&self, context: &Context) -> Result<Option<ChangeInProgress>, CliError> {
+        if self.dry_run {
+            return Ok(None);
+        }
+        // A file that is named belongs to no one, and is written alone.
+        let is_named = context.config_input().file.is_some();
+        let owner = if is_named && self.agent.is_none() { Owner::Project } else { self.owner() };
+        let site = ChangeSite::of(&context.env, owner)?;
+        let lock = site.begin()?;
+        Ok(Some(ChangeInProgress { site, lock }))
+    }
+
     /// Reads the list of the configuration file that is written.
     pub(crate) fn open_list(&self, context: &Context) -> Result<DisabledList, CliError> {
         disabled_list(context, (self.project || self.user).then(|| self.owner()))
+    }
+}
+
+/// The place of a change, which is locked.
+pub(crate) struct ChangeInProgress {
+    site: ChangeSite,
+    lock: WriterLock,
+}
+
+impl ChangeInProgress {
+    /// Takes `steps`, and notes that `changes` are made.
+    pub(crate) fn apply(
+        &self,
+        command: &str,
+        steps: Vec<PathStep>,
+        changes: Option<&mut ClientChanges>,
+    ) -> Result<(), CliError> {
+        self.site.apply(&self.lock, &ChangeSteps { command, steps, ..ChangeSteps::default() })?;
+        changes.into_iter().for_each(ClientChanges::finish);
+        Ok(())
     }
 }
 

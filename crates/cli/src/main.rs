@@ -7,7 +7,6 @@
 // The doc comments of commands are help texts; a terminal would show the brackets of `<https://…>`.
 #![allow(rustdoc::bare_urls)]
 
-mod added_links;
 mod age;
 mod change_guard;
 mod channel_changes;
@@ -62,16 +61,13 @@ fn main() -> ExitCode {
     let cli = cli::parse();
     let mut ui = Ui::new(&cli.globals, &env);
     wire::finish_interrupted_runs(&mut ui, &env);
-    let changes = finish_interrupted_changes(&env);
-    for change in &changes {
-        let _ = ui.warn(&change.message);
-        for hint in &change.hints {
-            let _ = ui.hint(hint);
+    if needs_whole_changes(&cli.command) {
+        for change in finish_interrupted_changes(&env) {
+            let _ = ui.warn(&change.message);
+            for hint in &change.hints {
+                let _ = ui.hint(hint);
+            }
         }
-    }
-    adopt::finish_interrupted(&mut ui, &env);
-    for change in changes.iter().filter(|change| !change.directories.is_empty()) {
-        added_links::link_completed(&mut ui, &env, &cli.globals, change.owner, &change.directories);
     }
     // `rep doctor` reports it among everything else.
     if let Some(state) = UnreadableState::find(&env).filter(|_| !matches!(cli.command, Command::Doctor(_))) {
@@ -80,6 +76,34 @@ fn main() -> ExitCode {
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
     let report = |error: CliError| error::report(&error.map_hints(|hint| ui.with_options(hint)), &mut ui);
     outcome.unwrap_or_else(report).into()
+}
+
+/// Returns `true` if `command` changes skills or files of clients, or hands skills to a model: before that, a change that was interrupted
+/// is completed or undone. Commands that only read write nothing.
+fn needs_whole_changes(command: &Command) -> bool {
+    use Command::*;
+
+    let changes_files = matches!(
+        command,
+        Add(_)
+            | Update(_)
+            | Sync(_)
+            | ImportLock(_)
+            | Remove(_)
+            | Connect(_)
+            | Link(_)
+            | Adopt(_)
+            | Disable(_)
+            | Enable(_)
+            | Rollback(_)
+            | Proposals(_)
+            | Publish(_)
+    );
+    let serves_models = matches!(
+        command,
+        Serve(_) | Dashboard(_) | Session(_) | Agent(_) | Call(_) | Run(_) | Catalog(_) | Prompt(_)
+    );
+    changes_files || serves_models
 }
 
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.

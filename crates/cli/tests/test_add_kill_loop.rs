@@ -81,8 +81,9 @@ impl KillLoop {
         self.killed += u64::from(child.wait().unwrap().signal() == Some(9));
     }
 
-    /// Expects that every skill that is there is whole, and that the next command makes the locks match.
+    /// Expects that every skill that is there is whole, and that the next command that hands skills to a model makes the locks match.
     fn expect_sound(&self) {
+        self.sandbox.run(&["catalog"]);
         let skills = self.sandbox.project().join(".agents/skills");
         for name in NAMES {
             let Ok(manifest) = fs::read_to_string(skills.join(name).join("SKILL.md")) else { continue };

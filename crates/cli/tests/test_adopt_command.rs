@@ -206,24 +206,6 @@ fn a_directory_without_copies_cannot_be_chosen() {
 }
 
 #[test]
-fn an_undo_that_was_interrupted_leaves_no_record_of_a_link() {
-    let sandbox = scattered();
-    assert_eq!(sandbox.run(&["adopt", "beta", "--yes"]).code, 0);
-    // As if it had been killed when the copy was back, and before its link was forgotten.
-    let record = sandbox.read(".agents/.repertoire-adopted.json");
-    let marked = record.replace("\"moved\": false", "\"moved\": false, \"unfinished\": true");
-    sandbox.write(".agents/.repertoire-adopted.json", marked);
-    let path = |path: &str| sandbox.project().join(path);
-    fs::remove_file(path(".claude/skills/beta")).unwrap();
-    fs::rename(path(".agents/.repertoire-adopted/.claude/skills/beta"), path(".claude/skills/beta")).unwrap();
-    sandbox.run(&["list"]);
-    for record in [".agents/.repertoire-links.json", ".agents/.repertoire-adopted.json"] {
-        let text = fs::read_to_string(path(record)).unwrap_or_default();
-        assert!(!text.contains("beta"), "{record}: {text}");
-    }
-}
-
-#[test]
 fn a_copy_is_chosen_by_its_own_path_too() {
     let sandbox = scattered();
     sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
@@ -290,7 +272,7 @@ fn adopt_needs_names_that_have_copies() {
 }
 
 #[test]
-fn the_next_command_completes_an_interrupted_adoption() {
+fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     let sandbox = scattered();
     sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
     let before = tree(&sandbox.project());
@@ -298,37 +280,26 @@ fn the_next_command_completes_an_interrupted_adoption() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let after = tree(&sandbox.project());
     // As if it had been killed when the copy in the one place was put aside, and before the other one was moved there.
-    let record = sandbox.read(".agents/.repertoire-adopted.json");
-    let marked = record.replace("\"moved\": true", "\"moved\": true, \"unfinished\": true");
-    let marked = marked.replace("\"moved\": false", "\"moved\": false, \"unfinished\": true");
-    sandbox.write(".agents/.repertoire-adopted.json", marked);
+    let changes = sandbox.home().join(".local/state/repertoire/changes");
+    let paths = fs::read_dir(&changes).unwrap().map(|entry| entry.unwrap().path());
+    let record = paths.into_iter().find(|path| path.extension().is_some_and(|it| it == "done")).unwrap();
+    let name = record.file_name().unwrap().to_str().unwrap().split('.').nth(1).unwrap();
+    fs::rename(&record, changes.join(format!("{name}.json"))).unwrap();
+    for record in [".agents/.repertoire-links.json", ".agents/.repertoire-adopted.json"] {
+        fs::remove_file(sandbox.project().join(record)).unwrap();
+    }
     sandbox.write(".agents/..repertoire-adopted.json.2147483646.tmp", "{");
-    fs::remove_file(sandbox.project().join(".agents/.repertoire-links.json")).unwrap();
     fs::remove_file(sandbox.project().join(".claude/skills/beta")).unwrap();
     fs::rename(sandbox.project().join(".agents/skills/beta"), sandbox.project().join(".claude/skills/beta"))
         .unwrap();
-    let run = sandbox.run(&["list"]);
+    // Commands that only read leave it as it is.
+    for reader in ["list", "check", "duplicates"] {
+        assert!(!sandbox.run(&[reader]).stderr.contains("interrupted"), "{reader}");
+    }
+    let run = sandbox.run(&["catalog"]);
     assert!(run.stderr.contains("a `rep adopt` that was interrupted is completed"), "{}", run.stderr);
     assert_eq!(tree(&sandbox.project()), after);
-    assert!(!sandbox.run(&["list"]).stderr.contains("interrupted"));
+    assert!(!sandbox.run(&["catalog"]).stderr.contains("interrupted"));
     assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
     assert_eq!(tree(&sandbox.project()), before);
-}
-
-#[test]
-fn a_marked_record_of_a_cloned_repository_puts_no_copy_aside() {
-    let sandbox = scattered();
-    for path in [".kiro/skills/gamma", "../home/.claude/skills/gamma", "src/gamma", ".claude/skills/.git"] {
-        let record = format!(
-            r#"{{"version": 1, "adopted": [{{"name": "gamma", "path": "{path}", "to": "x", "moved": false, "unfinished": true}}]}}"#
-        );
-        sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "another\n"));
-        let before = tree(&sandbox.project());
-        sandbox.write(".agents/.repertoire-adopted.json", record);
-        sandbox.run(&["list"]);
-        let mut after = tree(&sandbox.project());
-        after.remove(".agents/.repertoire-adopted.json");
-        assert_eq!(after, before, "{path}");
-        let _ = fs::remove_file(sandbox.project().join(".agents/.repertoire-adopted.json"));
-    }
 }

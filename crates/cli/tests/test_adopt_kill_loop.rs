@@ -1,4 +1,5 @@
-//! Kills `rep adopt` and `rep adopt --undo` at random moments: after the next command every client has every skill, and `--undo` puts all back.
+//! Kills commands that change files of clients at random moments: after the next command the change is made or not, whole, every client has
+//! every skill, and what takes the change back does so to the byte.
 //!
 //! `REPERTOIRE_TEST_KILLS` sets the number of kills.
 
@@ -30,7 +31,7 @@ fn copies() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// Returns every file below `directory`, with its content.
+/// Returns every file and link below `directory`, with its content.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let (mut found, mut pending) = (BTreeMap::new(), vec![directory.to_owned()]);
     while let Some(next) = pending.pop() {
@@ -39,44 +40,69 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
             if path.symlink_metadata().unwrap().is_dir() {
                 pending.push(path);
             } else {
-                found.insert(path.display().to_string(), fs::read(&path).unwrap());
+                let link = fs::read_link(&path).map(|to| to.into_os_string().into_encoded_bytes());
+                found.insert(path.display().to_string(), link.unwrap_or_else(|_| fs::read(&path).unwrap()));
             }
         }
     }
     found
 }
 
+/// Kills commands at random moments.
+struct Killer {
+    /// The state of the random number generator.
+    random: u64,
+    /// The time that each command takes, from its first run.
+    longest: BTreeMap<String, Duration>,
+    killed: u64,
+    kills: u64,
+}
+
+impl Killer {
+    fn new() -> Self {
+        let kills = std::env::var("REPERTOIRE_TEST_KILLS").ok().and_then(|kills| kills.parse().ok());
+        Self { random: 0x5eed, longest: BTreeMap::new(), killed: 0, kills: kills.unwrap_or(KILLS) }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random >> 1
+    }
+
+    /// Runs a command and kills it; the first time it measures how long it takes.
+    fn kill(&mut self, sandbox: &Sandbox, arguments: &[&str]) {
+        let start = Instant::now();
+        let mut command = sandbox.command(arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        if let Some(longest) = self.longest.get(&arguments.join(" ")).copied() {
+            thread::sleep(Duration::from_micros(self.next() % longest.as_micros() as u64));
+            child.kill().unwrap();
+            self.killed += u64::from(child.wait().unwrap().signal() == Some(9));
+        } else {
+            assert!(child.wait().unwrap().success());
+            self.longest.insert(arguments.join(" "), start.elapsed());
+        }
+    }
+}
+
 #[test]
 fn kill_loop_of_adopt() {
-    let kills = std::env::var("REPERTOIRE_TEST_KILLS").ok().and_then(|kills| kills.parse().ok());
-    let kills: u64 = kills.unwrap_or(KILLS);
     let sandbox = Sandbox::new();
     for (directory, name) in copies() {
         sandbox.write(&format!("{directory}/{name}/SKILL.md"), skill(name, "x\n"));
     }
     let before = files(&sandbox.project());
-    let (mut killed, mut random, mut longest) = (0, 0x5eed_u64, [Duration::ZERO; 2]);
-    while killed < kills {
-        let (kind, way) = if random % 2 == 0 { (0, "--all") } else { (1, "--undo") };
-        if kind == 1 {
+    let mut killer = Killer::new();
+    while killer.killed < killer.kills {
+        let way = if killer.next().is_multiple_of(2) { "--all" } else { "--undo" };
+        if way == "--undo" {
             assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).code, 0);
         }
-        let start = Instant::now();
-        let mut command = sandbox.command(&["adopt", way, "--yes"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        if longest[kind] == Duration::ZERO {
-            assert!(child.wait().unwrap().success());
-            longest[kind] = start.elapsed();
-        } else {
-            thread::sleep(Duration::from_micros((random >> 1) % longest[kind].as_micros() as u64));
-            child.kill().unwrap();
-            killed += u64::from(child.wait().unwrap().signal() == Some(9));
-        }
-        // Any command completes what was begun.
-        assert_eq!(sandbox.run(&["list"]).code, 0);
+        killer.kill(&sandbox, &["adopt", way, "--yes"]);
+        // A command that hands skills to a model completes what was begun.
+        assert_eq!(sandbox.run(&["catalog"]).code, 0);
         for (directory, name) in copies() {
             let path = sandbox.project().join(directory).join(name).join("SKILL.md");
             assert!(path.is_file(), "{} is missing", path.display());
@@ -91,5 +117,49 @@ fn kill_loop_of_adopt() {
         let run = sandbox.run(&["adopt", "--undo", "--yes"]);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         assert_eq!(files(&sandbox.project()), before, "temporary files stay, or a copy is elsewhere");
+    }
+}
+
+/// Commands that change files of clients, each with the one that takes it back.
+const CHANGES: [(&[&str], &[&str]); 3] = [
+    (&["connect", "--yes", "claude-code", "codex", "cursor"], &["connect", "--undo", "--yes", "--all"]),
+    (&["link", "--yes", "claude-code"], &["link", "--undo", "--yes"]),
+    (&["disable", "alpha", "beta"], &["enable", "alpha", "beta"]),
+];
+
+#[test]
+fn kill_loop_of_connect_link_and_disable() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/settings.json", "{\n  // Mine.\n  \"model\": \"opus\"\n}\n");
+    sandbox.write("../home/.claude.json", "{\"mcpServers\": {}}\n");
+    sandbox.write("../home/.codex/config.toml", "# Mine.\nmodel = \"x\"\n");
+    sandbox.write("../home/.cursor/mcp.json", "{ \"mcpServers\": {} }\n");
+    sandbox.write("../home/.config/repertoire/config.toml", "# Mine.\n");
+    let state = || {
+        let mut found = files(&sandbox.home());
+        found.retain(|path, _| !path.contains(".local/state"));
+        found.extend(files(&sandbox.project()));
+        found
+    };
+    let mut killer = Killer::new();
+    while killer.killed < killer.kills {
+        let (change, undo) = CHANGES[killer.next() as usize % CHANGES.len()];
+        let before = state();
+        assert_eq!(sandbox.run(change).code, 0);
+        let after = state();
+        let (killed, begin) =
+            if killer.next().is_multiple_of(2) { (undo, &after) } else { (change, &before) };
+        if killed == change {
+            assert_eq!(sandbox.run(undo).code, 0);
+        }
+        assert_eq!(state(), *begin, "{killed:?}");
+        killer.kill(&sandbox, killed);
+        assert_eq!(sandbox.run(&["catalog"]).code, 0);
+        let found = state();
+        assert!(found == before || found == after, "{killed:?} is half done");
+        if found == after {
+            assert_eq!(sandbox.run(undo).code, 0);
+        }
+        assert_eq!(state(), before, "{undo:?}");
     }
 }

@@ -38,7 +38,7 @@ fn files(sandbox: &Sandbox) -> String {
             *file = file.replacen("=== ", &format!("=== {name}/"), 1);
         }
     }
-    found.retain(|file| !file.contains("/.cache/"));
+    found.retain(|file| !file.contains("/.cache/") && !file.starts_with("=== home/.local/state/"));
     found.concat().replace(env!("CARGO_BIN_EXE_rep"), "[REP]")
 }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use repertoire::Entry;
 use repertoire::discovery::{Place, Tier};
 use repertoire_model::Pattern;
 use serde::Deserialize;
@@ -45,9 +44,9 @@ pub struct DisabledClient {
 }
 
 impl DisabledClient {
-    /// Returns `true` if `entry` is disabled for `client`.
-    pub(crate) fn is_about(&self, entry: &Entry, client: &Client) -> bool {
-        self.client == client.id && self.pattern.matches(&entry.source, entry.name().as_str())
+    /// Returns `true` if the skill `name` of `source` is disabled for `client`.
+    pub(crate) fn is_about(&self, source: &str, name: &str, client: &Client) -> bool {
+        self.client == client.id && self.pattern.matches(source, name)
     }
 }
 

@@ -20,7 +20,6 @@ mod places;
 mod readers;
 mod library;
 pub mod paths;
-mod lock;
 mod record_file;
 mod disabled_clients;
 mod edit;
@@ -34,7 +33,6 @@ pub use disabled_clients::{DisabledClient, client_readers, disabled_for_clients}
 pub use edit::EditFault;
 pub use error::{Error, ErrorKind};
 pub use library::OpenLibrary;
-pub use lock::lock;
 pub use places::{Environment, Owner, Places};
 pub use readers::{ClientReader, FileRoute, SkillOnDisk, projects};
 pub use repertoire::discovery::CANONICAL;

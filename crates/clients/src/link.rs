@@ -1,8 +1,6 @@
 //! Puts skills where clients look for them, by links or copies that are recorded.
 
-mod symlink;
 mod record;
-mod copy;
 mod receivers;
 mod plan;
 mod apply;
@@ -11,15 +9,13 @@ mod undo;
 mod added;
 mod switched;
 
-pub use added::{AddedLinks, LinkReceivers, forget_links, links_to};
-pub use apply::{LinkKind, MadeLinks};
-pub use copy::DirectoryReader;
-pub use plan::{LinkPlan, LinkStep, Occupancy, plan};
+pub use added::{added_links, links_to};
+pub use apply::{LinkKind, NewLinks};
+pub use plan::{LinkPlan, LinkStep, LinkedSkill, Occupancy, plan};
 pub use receivers::{ConnectedClients, SkippedClient, chosen};
 pub use record::{RecordedLink, dangling};
 pub use undo::{LinkRemoval, RemovalState, RemovedLink};
-pub use warnings::{Warning, warnings};
+pub use warnings::{Warning, warnings, warnings_after};
 
-pub(crate) use record::{forget_link, record_link, recorded};
-pub(crate) use switched::{RestoredLink, links_to_skill, remove_links, restore_links};
-pub(crate) use symlink::{make_link, remove_link};
+pub(crate) use record::{Record, recorded};
+pub(crate) use switched::{links_to_skill, remove_links, restore_links};

@@ -1,6 +1,6 @@
 //! Paths of skills, resolved, relative and as shown.
 
-use std::fs::canonicalize;
+use std::fs::{canonicalize, read_dir, read_link};
 use std::path::{Component, Path, PathBuf};
 
 use repertoire::Entry;
@@ -45,6 +45,31 @@ pub fn shown(base: &Path, path: &Path) -> String {
     let path = path.strip_prefix(base).unwrap_or(path);
     let text = path.display().to_string();
     if cfg!(windows) { text.replace('\\', "/") } else { text }
+}
+
+/// Returns the links in `folder` that lead nowhere, each with the path that it would lead to.
+pub(crate) fn dangling_links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let entries = read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let links = entries.filter(|path| path.is_symlink() && matches!(path.try_exists(), Ok(false)));
+    links.filter_map(|path| end_of_link(&path).map(|end| (path, end))).collect()
+}
+
+/// Returns the path that the link at `path` leads to, without links; it need not exist.
+pub(crate) fn end_of_link(path: &Path) -> Option<PathBuf> {
+    if let Ok(end) = canonicalize(path) {
+        return Some(end);
+    }
+    let mut end = canonicalize(path.parent()?).ok()?;
+    for part in read_link(path).ok()?.components() {
+        match part {
+            Component::ParentDir => {
+                end.pop();
+            }
+            // An absolute path replaces what is before it.
+            part => end.push(part),
+        }
+    }
+    Some(resolved(&end))
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! Changes of added skills and their locks: all or none, also after a crash.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
 use std::time::SystemTime;
 
-use repertoire::change::{
-    self, ChangePlace, ChangeSteps, FileStep, Recovery, SkillStep, WriterLock, read_file, recover_locked,
-};
+use repertoire::change::{self, ChangeSteps, FileStep, PathStep, Recovery, SkillStep, WriterLock, read_file};
 use repertoire::history::MAX_RECORDED_BYTES;
 use repertoire::store::{LazyStore, NewVersion, Origin, put_skills};
 use repertoire_model::SkillName;
@@ -24,8 +22,8 @@ const UNDO_HINT: &str =
 pub struct Change {
     /// The skills that change.
     pub skills: Vec<SkillChange>,
-    /// Links that lead to removed skills and go with them.
-    pub links: Vec<PathBuf>,
+    /// What goes with them, such as links.
+    pub others: ChangeSteps<'static>,
 }
 
 /// A change of a skill.
@@ -47,53 +45,41 @@ pub struct SkillChange {
     pub locked: Option<LockedSkill>,
 }
 
-/// A change that was carried out, as [`change::AppliedChange`].
-#[derive(Debug)]
-#[must_use]
-pub struct AppliedChange {
-    /// Notes for the user.
-    pub notes: Vec<String>,
-    _applied: change::AppliedChange,
-}
-
 /// Completes or undoes an interrupted change of `installation`; `None` if there is none, or another process is at it.
 pub fn recover(installation: &Installation, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
 
-/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`].
+/// Waits until no other process changes `installation`, and completes or undoes an interrupted change.
+pub fn begin(installation: &Installation, store: &LazyStore) -> Result<WriterLock, Error> {
+    change::begin(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
+}
+
+/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`]. Returns notes for the user.
 ///
 /// Fails with [`ErrorKind::Changed`] if a skill or the lock is not as the change expects.
 pub fn apply(
+    lock: &WriterLock,
     installation: &Installation,
     store: &LazyStore,
     change: &Change,
-) -> Result<AppliedChange, Error> {
-    let place: ChangePlace = installation.change_place();
-    let lock = WriterLock::acquire(&place)?;
-    recover_locked(&lock, &place, store).map_err(|error| Error::from(error).hint(UNDO_HINT))?;
-    let (files, note) = lock_files(installation, change)?;
-    let skills = change.skills.iter().map(|skill| SkillStep {
-        name: &skill.name,
-        before: skill.before.as_ref(),
-        after: skill.after.as_ref(),
-        others: &skill.others,
-    });
-    let steps = ChangeSteps { skills: skills.collect(), links: &change.links, files };
-    let applied = change::apply(lock, &place, store, &steps).map_err(|failed| {
-        let error = Error::from(failed.error);
-        match failed.undo {
-            None => error,
-            Some(second) => error
-                .hint(format!("what was changed already could not be undone: {second}"))
-                .hint("the next command tries it again"),
-        }
-    })?;
+) -> Result<Vec<String>, Error> {
+    let (files, note) =
+        if change.skills.is_empty() { Default::default() } else { lock_files(installation, change)? };
+    let mut steps = change.others.clone();
+    steps.skills.extend(change.skills.iter().map(|skill| SkillStep {
+        directory: installation.directory(&skill.name),
+        before: skill.before.as_ref().map(Cow::Borrowed),
+        after: skill.after.as_ref().map(Cow::Borrowed),
+        others: Cow::Borrowed(&skill.others),
+    }));
+    steps.steps.extend(files.into_iter().map(PathStep::Record));
+    change::apply(lock, &installation.change_place(), store, &steps)?;
     let mut notes: Vec<String> = note.into_iter().collect();
     if let Err(error) = record_versions(installation, store, change) {
         notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
     }
-    Ok(AppliedChange { notes, _applied: applied })
+    Ok(notes)
 }
 
 /// Records the states of skills that `change` found and those that it made as versions in `store`, unless they are too large for that.
@@ -102,6 +88,9 @@ pub fn record_versions(
     store: &LazyStore,
     change: &Change,
 ) -> Result<(), repertoire::Error> {
+    if change.skills.is_empty() {
+        return Ok(());
+    }
     let time = SystemTime::now();
     let directory = installation.skills.canonicalize().unwrap_or_else(|_| installation.skills.clone());
     let (mut skills, mut versions) = (Vec::new(), Vec::new());

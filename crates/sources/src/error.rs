@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use repertoire::change::FailedChange;
+
 /// The error of an operation.
 ///
 /// It is opaque so that new causes do not break callers: match on [`Error::kind`].
@@ -110,5 +112,17 @@ impl From<repertoire::Error> for Error {
         };
         let hints = hint.into_iter().map(str::to_owned).collect();
         Self { source: error.into_source(), hints, ..Self::new(kind, message) }
+    }
+}
+
+impl From<FailedChange> for Error {
+    fn from(failed: FailedChange) -> Self {
+        let error = Self::from(failed.error);
+        match failed.undo {
+            None => error,
+            Some(second) => error
+                .hint(format!("what was changed already could not be undone: {second}"))
+                .hint("the next command tries it again"),
+        }
     }
 }

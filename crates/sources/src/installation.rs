@@ -24,7 +24,7 @@ pub struct Installation {
 
 impl Installation {
     /// Returns where changes of the skills are made.
-    pub(crate) fn change_place(&self) -> ChangePlace {
+    pub fn change_place(&self) -> ChangePlace {
         let base = self.base.canonicalize().unwrap_or_else(|_| self.base.clone());
         // A home directory may be a project, too.
         let name = format!("{}\0{}", base.display(), self.lock.display());

@@ -27,7 +27,7 @@ mod change;
 mod renamed;
 mod update;
 
-pub use change::{AppliedChange, Change, SkillChange, apply, record_versions, recover};
+pub use change::{Change, SkillChange, apply, begin, record_versions, recover};
 pub use error::{Error, ErrorKind};
 pub use fetch::{FetchedTree, fetch};
 pub use fetch_options::FetchOptions;

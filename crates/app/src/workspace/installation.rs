@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::Recovery;
+use repertoire::change::{self, ChangePlace, ChangeSteps, Recovery, RecoveryEnd, WriterLock};
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
-use repertoire_clients::{CANONICAL, Owner, Places};
+use repertoire::store::LazyStore;
+use repertoire_clients::link::{LinkedSkill, NewLinks, added_links};
+use repertoire_clients::{CANONICAL, Owner, Places, paths};
 use repertoire_model::SkillName;
+use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{
-    AppliedChange, Change, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, SKILLS_LOCK_FILE,
-    Source, SourceText, apply, record_versions, recover,
+    Change, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, SKILLS_LOCK_FILE, Source,
+    SourceText, apply, begin, record_versions, recover,
 };
 
 use super::environment::{self as env, Env};
@@ -24,59 +27,91 @@ const MAX_TOKEN: u64 = 16 * 1024;
 /// The directory of a project for what is no part of it.
 const OWN_DIRECTORY: &str = ".repertoire";
 
-/// A change of skills that was interrupted, and is completed or undone now as far as possible.
+/// A change that was interrupted, and is completed or undone now as far as possible.
 pub struct InterruptedChange {
-    /// The owner of the skills.
-    pub owner: Owner,
-    /// The directories of the skills of a change that is completed, which may lack links.
-    pub directories: Vec<PathBuf>,
     /// The outcome, in words.
     pub message: String,
     /// What to do about it.
     pub hints: Vec<String>,
 }
 
-/// Completes or undoes changes of skills whose program was killed.
+/// Completes or undoes changes whose program was killed.
 pub fn finish_interrupted_changes(env: &Env) -> Vec<InterruptedChange> {
     let store = local_store(env);
     let places = env.places();
     let mut changes = Vec::new();
     for owner in [Owner::Project, Owner::User] {
         let Some(installation) = installation(env, &places, owner) else { continue };
-        let mut directories = Vec::new();
         let (message, hints) = match recover(&installation, &store) {
             Ok(None) => continue,
-            Ok(Some(Recovery::Completed(names))) => {
-                directories.extend(names.iter().map(|name| installation.directory(name)));
-                directories.retain(|directory| directory.is_dir());
-                ("a change of skills that was interrupted is completed".to_owned(), Vec::new())
-            }
-            Ok(Some(Recovery::Undone)) => {
-                ("a change of skills that was interrupted is undone".to_owned(), Vec::new())
-            }
-            Ok(Some(Recovery::Abandoned(names))) => {
-                let names: Vec<&str> = names.iter().map(SkillName::as_str).collect();
-                let user = if owner == Owner::User { " --user" } else { "" };
-                (
-                    format!(
-                        "a change of skills that was interrupted can be neither completed nor undone, because files of it are \
-                         not stored any more; left as they are: {}",
-                        names.join(", ")
-                    ),
-                    vec![format!(
-                        "`rep sync{user} --frozen` tells what differs from the lock, and `rep sync{user} --force` restores it"
-                    )],
-                )
+            Ok(Some(Recovery { command, end })) => {
+                let command = format!("a `{command}` that was interrupted");
+                match end {
+                    RecoveryEnd::Completed => (format!("{command} is completed"), Vec::new()),
+                    RecoveryEnd::Undone => (format!("{command} is undone"), Vec::new()),
+                    RecoveryEnd::Abandoned(directories) => {
+                        let names = directories.iter().filter_map(|directory| directory.file_name());
+                        let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+                        let user = if owner == Owner::User { " --user" } else { "" };
+                        (
+                            format!(
+                                "{command} can be neither completed nor undone, because files of it are not stored any more; \
+                                 left as they are: {}",
+                                names.join(", ")
+                            ),
+                            vec![format!(
+                                "`rep sync{user} --frozen` tells what differs from the lock, and `rep sync{user} --force` restores it"
+                            )],
+                        )
+                    }
+                }
             }
             Err(error) => (
-                format!("a change of skills was interrupted and cannot be completed: {}", chain(&error)),
+                format!("a change was interrupted and cannot be completed: {}", chain(&error)),
                 error.hints().to_vec(),
             ),
         };
         let message = format!("{}: {message}", installation.base.display());
-        changes.push(InterruptedChange { owner, directories, message, hints });
+        changes.push(InterruptedChange { message, hints });
     }
     changes
+}
+
+/// The place where the changes of an owner are made, with the store of what files were.
+pub struct ChangeSite {
+    place: ChangePlace,
+    store: LazyStore,
+}
+
+impl ChangeSite {
+    /// Returns the place for `owner`.
+    pub fn of(env: &Env, owner: Owner) -> Result<Self, Error> {
+        let installation = installation(env, &env.places(), owner).ok_or_else(no_installation)?;
+        Ok(Self { place: installation.change_place(), store: local_store(env) })
+    }
+
+    /// Waits until no other process makes a change there; until the result is dropped, others wait.
+    pub fn begin(&self) -> Result<WriterLock, Error> {
+        Ok(change::begin(&self.place, &self.store)?)
+    }
+
+    /// Carries out `change`, all of it or nothing.
+    pub fn apply(&self, lock: &WriterLock, change: &ChangeSteps<'_>) -> Result<(), Error> {
+        change::apply(lock, &self.place, &self.store, change).map_err(|failed| {
+            let error = Error::from(failed.error);
+            match failed.undo {
+                None => error,
+                Some(second) => error
+                    .hint(format!("what was changed already could not be undone: {second}"))
+                    .hint("the next command tries it again"),
+            }
+        })
+    }
+}
+
+fn no_installation() -> Error {
+    Error::usage("there is no home directory, or no directory for state")
+        .hint("set HOME, or REPERTOIRE_STATE_DIR")
 }
 
 fn chain(error: &repertoire_sources::Error) -> String {
@@ -111,10 +146,7 @@ impl Workspace {
     /// Returns the places of the skills of `owner`; fails if a link leads out of the project.
     pub fn installation(&self, owner: Owner) -> Result<Installation, Error> {
         let places = self.env.places();
-        let installation = installation(&self.env, &places, owner).ok_or_else(|| {
-            Error::usage("there is no home directory, or no directory for state")
-                .hint("set HOME, or REPERTOIRE_STATE_DIR")
-        })?;
+        let installation = installation(&self.env, &places, owner).ok_or_else(no_installation)?;
         let trust = FileTrust::Within(places.project().to_owned());
         let leads_out = |path: &&Path| trust.objection_to_path("", path).is_some();
         let other_lock = installation.base.join(SKILLS_LOCK_FILE);
@@ -127,19 +159,53 @@ impl Workspace {
         Ok(installation)
     }
 
-    /// Carries out `change`, all of it or nothing, and records it in the store of this machine, and in that of the configuration.
-    pub fn apply(&self, installation: &Installation, change: &Change) -> Result<AppliedChange, Error> {
-        let mut applied = apply(installation, &self.content_store(), change)?;
+    /// Waits until no other process changes `installation`, and completes or undoes an interrupted change.
+    pub fn begin(&self, installation: &Installation) -> Result<WriterLock, Error> {
+        Ok(begin(installation, &self.content_store())?)
+    }
+
+    /// Carries out `change`, all of it or nothing, and records it in the store of this machine, and in that of the configuration. Returns
+    /// notes for the user.
+    pub fn apply(
+        &self,
+        lock: &WriterLock,
+        installation: &Installation,
+        change: &Change,
+    ) -> Result<Vec<String>, Error> {
+        let mut notes = apply(lock, installation, &self.content_store(), change)?;
         if !self.settings.store_url.is_empty()
             && let Err(error) = record_versions(installation, &self.lazy_store(), change)
         {
-            applied.notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
+            notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
         }
         // Earlier versions kept files of skills there, without which merges fetch them again.
         if let Some(state) = self.env.state_directory() {
             let _ = std::fs::remove_dir_all(state.join("bundles"));
         }
-        Ok(applied)
+        Ok(notes)
+    }
+
+    /// Returns the links that the clients which are found need to read `skills`, added ones with their files as they will be, and the
+    /// change that makes them and removes the links `obsolete`. Links to disabled skills were taken away on purpose.
+    pub fn added_links<'l>(
+        &self,
+        owner: Owner,
+        skills: impl Iterator<Item = (&'l SkillName, Option<&'l SkillFiles>)>,
+        obsolete: &[PathBuf],
+    ) -> Result<NewLinks, Error> {
+        let (installation, policy) = (self.installation(owner)?, &self.settings.policy);
+        let source = format!("{}:{CANONICAL}", owner.as_str());
+        let is_disabled = |name: &str| {
+            policy.leaves_out(&source, name) || policy.disabled.iter().any(|it| it.matches(&source, name))
+        };
+        let linked =
+            skills.filter(|(name, _)| !is_disabled(name.as_str())).map(|(name, files)| LinkedSkill {
+                name: name.as_str(),
+                source: &source,
+                directory: paths::resolved(&installation.directory(name)),
+                files,
+            });
+        Ok(added_links(&self.env.places(), owner, &linked.collect::<Vec<_>>(), obsolete)?)
     }
 
     /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.

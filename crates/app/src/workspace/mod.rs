@@ -28,7 +28,7 @@ pub use disabled::{enable_command, kits_in_use, shell_word};
 pub use environment::Env;
 pub use executor::ExecRequest;
 pub use handle::Workspace;
-pub use installation::{InterruptedChange, finish_interrupted_changes};
+pub use installation::{ChangeSite, InterruptedChange, finish_interrupted_changes};
 pub use library::{Library, SearchableLibrary, skill_directory};
 pub use notices::notices;
 pub use offered::names_offered_by;

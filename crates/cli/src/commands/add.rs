@@ -7,13 +7,13 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use repertoire::change::ChangeSteps;
 use repertoire::{Entry, State};
 use repertoire_clients::Owner;
-use repertoire_clients::link::{AddedLinks, Warning};
+use repertoire_clients::link::{Warning, warnings_after};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
 use serde_json::json;
 
-use crate::added_links;
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
@@ -160,16 +160,17 @@ fn add(
     args: &AddArgs,
     installation: &Installation,
     tree: &FetchedTree,
-    plan: Plan<'_>,
+    mut plan: Plan<'_>,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
+    let mut change = std::mem::take(&mut plan.change);
     let new: Vec<&FoundSkill> = plan.of(SkillPresence::New).collect();
     if !ui.is_json() {
         for skill in &new {
             print_skill(ui, context, skill)?;
         }
         for skill in plan.of(SkillPresence::Right) {
-            let is_recorded = plan.change.skills.iter().any(|change| change.name == skill.name);
+            let is_recorded = change.skills.iter().any(|change| change.name == skill.name);
             let note =
                 if is_recorded { "; repertoire.lock has its version and ref from there now" } else { "" };
             let line = format!("{} is there already, as it is in the source{note}", skill.name);
@@ -182,23 +183,22 @@ fn add(
         number => ui.consent(&format!("add {}?", count(number, "skill")), args.yes)?,
     };
     let is_added = consent == Consent::Given;
-    let mut links = AddedLinks::default();
+    let (mut links, mut warnings): (Vec<String>, _) = (Vec::new(), Vec::new());
     if is_added {
         guard.begin();
-        // The change ends once its links are made.
-        let applied = if plan.change.skills.is_empty() {
-            None
-        } else {
-            Some(context.apply(installation, &plan.change)?)
-        };
-        for note in applied.iter().flat_map(|applied| &applied.notes) {
-            ui.warn(note)?;
+        let lock = context.begin(installation)?;
+        // Skills that are there already may lack links.
+        let linked = plan.skills.iter().map(|(skill, _)| (&skill.name, Some(&skill.files)));
+        let added = context.added_links(args.owner(), linked, &[])?;
+        links = added.links.into_iter().map(|link| link.path).collect();
+        change.others = ChangeSteps { command: "rep add", ..added.change };
+        for note in context.apply(&lock, installation, &change)? {
+            ui.warn(&note)?;
         }
-        // Skills that are there already may lack links, because the program was killed before it made them.
-        let skills = plan.skills.iter();
-        let directories: Vec<PathBuf> =
-            skills.map(|(skill, _)| installation.directory(&skill.name)).collect();
-        links = added_links::link_added(context, args.owner(), &directories)?;
+        if !links.is_empty() {
+            let names = links.iter().filter_map(|link| link.rsplit('/').next()).map(str::to_owned).collect();
+            warnings = warnings_after(context.open()?.opened(), &context.env.places(), &names);
+        }
     }
     if ui.is_json() {
         let skills = plan.skills.iter().map(|(skill, presence)| {
@@ -219,13 +219,13 @@ fn add(
             "left_out": tree.left_out,
             "plugins": report::plugins_json(tree),
             "skills": skills.collect::<Vec<_>>(),
-            "links": links.paths,
+            "links": links,
         });
         ui.write_json(&document)?;
     } else if is_added {
-        report::added(ui, installation, &new, &links.paths)?;
+        report::added(ui, installation, &new, &links)?;
     }
-    for Warning { message, hint } in &links.warnings {
+    for Warning { message, hint } in &warnings {
         ui.warn(message)?;
         ui.hint(hint)?;
     }

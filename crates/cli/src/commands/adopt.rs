@@ -2,11 +2,9 @@
 
 mod apply;
 mod args;
-mod finish;
 mod undo;
 
 pub(crate) use args::AdoptArgs;
-pub(crate) use finish::finish_interrupted;
 
 use std::path::Path;
 
@@ -31,7 +29,7 @@ fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) 
             .hint("set HOME, or leave --user out")
     })?;
     if args.undo {
-        return undo::run(ui, &places, args, &base, guard);
+        return undo::run(ui, context, args, &base, guard);
     }
     if args.names.is_empty() && !args.all {
         return Err(CliError::usage("no skill is named")
@@ -47,5 +45,5 @@ fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) 
         Ok(installed.map(|installed| installed.others).unwrap_or_default())
     };
     let plan = plan(library.opened(), &places, &args.options(), &base, &others)?;
-    apply::run(ui, &places, args, &base, &plan, guard)
+    apply::run(ui, context, args, &base, &plan, guard)
 }

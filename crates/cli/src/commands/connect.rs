@@ -6,7 +6,7 @@ mod report;
 
 pub(crate) use args::ConnectArgs;
 
-use repertoire_app::workspace::settings;
+use repertoire_app::workspace::{ChangeSite, settings};
 use repertoire_clients::connect::{self, ConnectAction, OwnEntries};
 use repertoire_clients::{CLIENTS, Client, Places};
 
@@ -23,6 +23,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let chosen = chosen(&places, args)?;
     let server = connect::server(&places, &args.server(&globals))?;
     let ours = OwnEntries::new(&places).or_asked(&server);
+    let site = (!args.print).then(|| ChangeSite::of(&env, args.owner())).transpose()?;
     // Errors of the configuration are reported by the commands that need it.
     let settings = settings::load(&env, &globals.workspace_options());
     let context = settings.ok().map(|settings| with_settings(ui, env, &globals, settings));
@@ -30,7 +31,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
         context.expect_agent(agent)?;
     }
     // The lock covers reading and writing, unless a person is asked in between, who must not block others.
-    let _lock = args.yes.then(|| apply::lock(&places, args));
+    let lock = site.as_ref().filter(|_| args.yes).map(ChangeSite::begin).transpose()?;
     let mut plans = connect::plan(&places, &ours, &chosen, &server, &options);
     if options.action == ConnectAction::Connect {
         connect::warn_of_second(&ours, &places, &args.name, &mut plans);
@@ -39,7 +40,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
             connect::warn_of_files(library.opened(), &places, &mut plans);
         }
     }
-    apply::run(ui, &places, &server, args, plans)
+    apply::run(ui, site.as_ref(), lock, &server, args, plans)
 }
 
 /// Returns the clients that the arguments select.

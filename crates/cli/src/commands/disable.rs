@@ -3,6 +3,7 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use repertoire::Entry;
+use repertoire::change::PathStep;
 use repertoire_clients::Client;
 use repertoire_clients::disable::{ClientChanges, is_match, matched};
 use repertoire_model::Pattern;
@@ -46,6 +47,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
     if let Some(client) = &args.file.agent {
         return disable_for_client(ui, context, &library, args, client, &wanted);
     }
+    let change = args.file.begin(context)?;
     let mut list = args.file.open_list(context)?;
     let mut changes = if list.is_named() {
         None
@@ -72,11 +74,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
         disabled.push(pattern.to_string());
     }
     let file = list.path().display().to_string();
-    if !args.file.dry_run {
-        if !disabled.is_empty() {
-            list.write()?;
+    if let Some(change) = change {
+        let mut steps: Vec<PathStep> = list.step().into_iter().collect();
+        if let Some(changes) = &mut changes {
+            steps.extend(changes.disable_steps()?);
         }
-        changes.iter_mut().try_for_each(ClientChanges::apply_disable)?;
+        change.apply("rep disable", steps, changes.as_mut())?;
     }
     let exit = if changes.as_ref().is_some_and(ClientChanges::has_failed) { Exit::No } else { Exit::Success };
     if ui.is_json() {
@@ -120,6 +123,7 @@ fn disable_for_client(
     client: &str,
     patterns: &[Pattern],
 ) -> Result<Exit, CliError> {
+    let change = args.file.begin(context)?;
     let mut changes = client_changes(context, &args.file, client)?;
     let (mut disabled, mut already) = (Vec::new(), Vec::new());
     let title = Client::named(client).map_or(client, |client| client.title());
@@ -139,8 +143,8 @@ fn disable_for_client(
                 .hint("a client of the MCP server has a scope: `skills.deny` in `[agents.NAME]`, see `rep connect --agent`"));
         }
     }
-    if !args.file.dry_run {
-        changes.apply_disable()?;
+    if let Some(change) = change {
+        change.apply("rep disable", changes.disable_steps()?, Some(&mut changes))?;
     }
     if ui.is_json() {
         ui.write_json(

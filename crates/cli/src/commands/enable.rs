@@ -3,6 +3,7 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use repertoire::Entry;
+use repertoire::change::PathStep;
 use repertoire::config::DisabledPattern;
 use repertoire_clients::Client;
 use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
@@ -10,7 +11,7 @@ use repertoire_model::Pattern;
 use serde_json::{Value, json};
 
 use crate::complete::disabled_names;
-use crate::disabling::{ChangeWords, FileArgs, client_changes, lines_json, pattern, show};
+use crate::disabling::{ChangeInProgress, ChangeWords, FileArgs, client_changes, lines_json, pattern, show};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
@@ -39,13 +40,14 @@ pub(crate) struct EnableArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
+    let change = args.file.begin(context)?;
     let mut changes =
         ClientChanges::open(context.env.places(), args.file.owner(), args.file.agent.as_deref())?;
     let wanted: Result<Vec<Pattern>, CliError> =
         args.names.iter().map(|name| disabled_pattern(context, &library, changes.as_ref(), name)).collect();
     let wanted = wanted?;
     if let Some(client) = &args.file.agent {
-        return enable_for_client(ui, context, args, client, &wanted);
+        return enable_for_client(ui, context, change.as_ref(), args, client, &wanted);
     }
     let patterns = wanted.clone();
     let mut list = args.file.open_list(context)?;
@@ -69,11 +71,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
             not_disabled.retain(|name| *name != pattern.to_string());
         }
     }
-    if !args.file.dry_run {
-        if !enabled.is_empty() {
-            list.write()?;
+    if let Some(change) = change {
+        let mut steps: Vec<PathStep> = list.step().into_iter().collect();
+        if let Some(changes) = &mut changes {
+            steps.extend(changes.enable_steps()?);
         }
-        changes.iter_mut().try_for_each(ClientChanges::apply_enable)?;
+        change.apply("rep enable", steps, changes.as_mut())?;
     }
     if ui.is_json() {
         let still: Value = still
@@ -121,6 +124,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
 fn enable_for_client(
     ui: &mut Ui,
     context: &Context,
+    change: Option<&ChangeInProgress>,
     args: &EnableArgs,
     client: &str,
     patterns: &[Pattern],
@@ -129,8 +133,8 @@ fn enable_for_client(
     let title = Client::named(client).map_or(client, |client| client.title());
     let (enabled, not_disabled): (Vec<&Pattern>, Vec<&Pattern>) =
         patterns.iter().partition(|pattern| changes.enable(pattern));
-    if !args.file.dry_run {
-        changes.apply_enable()?;
+    if let Some(change) = change {
+        change.apply("rep enable", changes.enable_steps()?, Some(&mut changes))?;
     }
     let texts = |patterns: &[&Pattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
     if ui.is_json() {

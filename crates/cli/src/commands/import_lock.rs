@@ -1,7 +1,7 @@
 //! `rep import-lock`.
 
 use clap::Args;
-use repertoire::change::read_installed;
+use repertoire::change::{ChangeSteps, read_installed};
 use repertoire::regular_file;
 use repertoire_clients::Owner;
 use repertoire_model::SkillName;
@@ -58,9 +58,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<
     let changes: Vec<SkillChange> = entries.iter_mut().filter_map(|entry| entry.change.take()).collect();
     let number = changes.len();
     if number > 0 {
-        let change = Change { skills: changes, links: Vec::new() };
-        for note in &context.apply(&installation, &change)?.notes {
-            ui.warn(note)?;
+        let others = ChangeSteps { command: "rep import-lock", ..ChangeSteps::default() };
+        let (change, lock) = (Change { skills: changes, others }, context.begin(&installation)?);
+        for note in context.apply(&lock, &installation, &change)? {
+            ui.warn(&note)?;
         }
     }
     if ui.is_json() {

@@ -9,7 +9,8 @@ pub(crate) use args::LinkArgs;
 
 use repertoire::{Entry, State};
 use repertoire_clients::connect::{OwnEntries, connections};
-use repertoire_clients::{Client, Owner, Places, link, paths};
+use repertoire_clients::link::{self, LinkedSkill};
+use repertoire_clients::{Client, Owner, Places, paths};
 
 use self::report::Notes;
 use crate::error::CliError;
@@ -31,10 +32,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     let (clients, mut skipped) = link::chosen(&connections, &places, args.owner(), args.connected(), named)?;
     let library = context.open()?;
     let (skills, left_out) = skills(context, &library, &places, args)?;
-    let mut plan = link::plan(library.opened(), &places, args.owner(), &base, &clients, &skills)?;
+    let skills: Vec<LinkedSkill<'_>> = skills.into_iter().map(LinkedSkill::of).collect();
+    let mut plan = link::plan(&places, args.owner(), &base, &clients, &skills)?;
     skipped.append(&mut plan.refused);
     let warnings = link::warnings(library.opened(), &places, &connections, &clients, &plan.steps);
-    apply::run(ui, &library, args, &base, plan, &Notes { skipped, left_out, warnings })
+    apply::run(ui, context, args, &base, plan, &Notes { skipped, left_out, warnings })
 }
 
 /// Returns the skills that are meant, and how many are left out because they lie outside.

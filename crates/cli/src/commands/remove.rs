@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use repertoire::change::read_installed;
-use repertoire_clients::link::{forget_links, links_to};
+use repertoire::change::{ChangeSteps, read_installed};
+use repertoire_clients::link::links_to;
 use repertoire_clients::{Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_model::text::count;
@@ -92,14 +92,13 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     let links: Vec<PathBuf> = removals.iter().flat_map(|removal| removal.links.clone()).collect();
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();
-    let change = Change { skills, links: links.clone() };
-    let applied = context.apply(&installation, &change)?;
-    for note in &applied.notes {
-        ui.warn(note)?;
+    let lock = context.begin(&installation)?;
+    let others = context.added_links(args.owner(), std::iter::empty(), &links)?.change;
+    let change = Change { skills, others: ChangeSteps { command: "rep remove", ..others } };
+    for note in context.apply(&lock, &installation, &change)? {
+        ui.warn(&note)?;
     }
     let (left, links): (Vec<PathBuf>, Vec<PathBuf>) = links.into_iter().partition(|link| link.is_symlink());
-    forget_links(&places, args.owner(), &links)?;
-    drop(applied);
     for link in &left {
         ui.warn(&format!("the link {} could not be removed; remove it by hand", link.display()))?;
     }

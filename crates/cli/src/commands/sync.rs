@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use repertoire::change::read_installed;
+use repertoire::change::{ChangeSteps, read_installed};
 use repertoire_clients::Owner;
+use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, locked_files};
 use serde_json::{Value, json};
 
-use crate::added_links;
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -85,27 +85,26 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     if !args.frozen {
         guard.begin();
     }
-    // The change ends once its links are made.
-    let applied = if changes.is_empty() {
-        None
-    } else {
-        let change = Change { skills: changes, links: Vec::new() };
-        Some(context.apply(&installation, &change)?)
+    let writer_lock = (!args.frozen).then(|| context.begin(&installation)).transpose()?;
+    let linked = lock.skills().map(|locked| {
+        let change = changes.iter().find(|change| change.name == locked.name);
+        (&locked.name, change.and_then(|change| change.after.as_ref()))
+    });
+    let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
+        files.is_some() || installation.directory(name).is_dir()
     };
-    for note in applied.iter().flat_map(|applied| &applied.notes) {
-        ui.warn(note)?;
-    }
-    let directories: Vec<PathBuf> =
-        lock.skills().map(|skill| installation.directory(&skill.name)).filter(|it| it.is_dir()).collect();
-    let links = if args.frozen {
-        for link in added_links::missing_links(context, owner, &directories)? {
+    let new = context.added_links(owner, linked.filter(is_there), &[])?;
+    let mut links: Vec<String> = new.links.into_iter().map(|link| link.path).collect();
+    if let Some(writer_lock) = writer_lock {
+        let change = Change { skills: changes, others: ChangeSteps { command: "rep sync", ..new.change } };
+        for note in context.apply(&writer_lock, &installation, &change)? {
+            ui.warn(&note)?;
+        }
+    } else {
+        for link in std::mem::take(&mut links) {
             ui.warn(&format!("the link {link} is missing, which a client needs; `rep sync` makes it"))?;
         }
-        Vec::new()
-    } else {
-        added_links::link_added(context, owner, &directories)?.paths
-    };
-    drop(applied);
+    }
     report(ui, &skills, &links)?;
     let is_different = skills.iter().any(|skill| skill.drift != Drift::None && !skill.is_restored);
     Ok(if is_different { Exit::No } else { Exit::Success })

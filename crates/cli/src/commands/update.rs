@@ -7,14 +7,16 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire::change::ChangeSteps;
 use repertoire::store::put_skill;
 use repertoire_app::install::{checks, named};
 use repertoire_clients::Owner;
-use repertoire_clients::link::{forget_links, links_to};
+use repertoire_clients::link::links_to;
+use repertoire_model::SkillName;
+use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange};
 use serde_json::{Value, json};
 
-use crate::added_links::link_added;
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::complete::skill_names;
 use crate::error::{CliError, not_written};
@@ -100,15 +102,20 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
         let old = old.flat_map(|name| links_to(&places, args.owner(), &installation.directory(name)));
         let old_links: Vec<PathBuf> = old.collect();
-        // The change ends once its links are made.
-        let applied = if changes.is_empty() {
-            None
-        } else {
-            let change = Change { skills: changes, links: old_links.clone() };
-            Some(context.apply(&installation, &change)?)
+        let lock = context.begin(&installation)?;
+        let linked = steps.iter().map(|step| {
+            let name = step.new_name().unwrap_or(&step.check.locked.name);
+            let change = changes.iter().find(|change| change.name == *name);
+            (name, change.and_then(|change| change.after.as_ref()))
+        });
+        let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
+            files.is_some() || installation.directory(name).is_dir()
         };
-        for note in applied.iter().flat_map(|applied| &applied.notes) {
-            ui.warn(note)?;
+        let new = context.added_links(args.owner(), linked.filter(is_there), &old_links)?;
+        links = new.links.into_iter().map(|link| link.path).collect();
+        let change = Change { skills: changes, others: ChangeSteps { command: "rep update", ..new.change } };
+        for note in context.apply(&lock, &installation, &change)? {
+            ui.warn(&note)?;
         }
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
@@ -119,12 +126,6 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
                 }
             }
         }
-        // Links that a command which was killed did not make.
-        forget_links(&places, args.owner(), &old_links)?;
-        let name = |step: &Step| step.new_name().unwrap_or(&step.check.locked.name).clone();
-        let directories = steps.iter().map(|step| installation.directory(&name(step)));
-        let directories: Vec<PathBuf> = directories.filter(|directory| directory.is_dir()).collect();
-        links = link_added(context, args.owner(), &directories)?.paths;
     }
     if ui.is_json() {
         let skills: Vec<Value> = steps.iter().map(|step| report::described(step, is_done)).collect();
@@ -176,9 +177,10 @@ fn put_resolved_in_place(
         }
     }
     let names: Vec<String> = changes.iter().map(|change| change.name.to_string()).collect();
-    let change = Change { skills: changes, links: Vec::new() };
-    for note in &context.apply(&installation, &change)?.notes {
-        ui.warn(note)?;
+    let others = ChangeSteps { command: "rep update", ..ChangeSteps::default() };
+    let (change, lock) = (Change { skills: changes, others }, context.begin(&installation)?);
+    for note in context.apply(&lock, &installation, &change)? {
+        ui.warn(&note)?;
     }
     for change in &change.skills {
         if !conflicts::discard(&installation, &change.name, |files| Some(files) == change.after.as_ref())? {

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use repertoire::change::PathStep;
 use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
@@ -18,14 +19,14 @@ use crate::{CANONICAL, Owner, Places};
 const FILE: &str = ".agents/.repertoire-adopted.json";
 
 /// The directory of the originals.
-const ORIGINALS: &str = ".agents/.repertoire-adopted";
+pub(super) const ORIGINALS: &str = ".agents/.repertoire-adopted";
 
 /// The gathered copies of a project or a home directory.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) adopted: Vec<AdoptedCopy>,
     /// The text as it was read.
-    text: Option<Vec<u8>>,
+    text: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,9 +46,6 @@ pub(super) struct AdoptedCopy {
     pub(super) to: Option<String>,
     /// `true` if it was moved to `.agents/skills`; otherwise it was put aside.
     pub(super) moved: bool,
-    /// `true` while its skill is gathered or put back.
-    #[serde(default, rename = "unfinished", skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_unfinished: bool,
 }
 
 impl AdoptedCopy {
@@ -106,18 +104,11 @@ impl Record {
         Ok(Self { adopted: record.adopted, text: Some(text) })
     }
 
-    /// Marks every copy as finished.
-    pub(super) fn finish(&mut self) {
-        for copy in &mut self.adopted {
-            copy.is_unfinished = false;
-        }
-    }
-
-    /// Writes the record, or removes it where nothing is left to undo.
-    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
+    /// Returns the step that writes the record, or removes it where nothing is left to undo.
+    pub(super) fn step(&self, base: &Path) -> Result<Option<PathStep>, Error> {
         let record = RecordJson { version: VERSION, adopted: self.adopted.clone() };
         let record = Some(&record).filter(|record| !record.adopted.is_empty());
-        record_file::write(&base.join(FILE), record, &mut self.text)
+        record_file::step(base.join(FILE), record, self.text.as_deref())
     }
 }
 

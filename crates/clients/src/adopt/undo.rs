@@ -1,22 +1,24 @@
-//! Puts gathered copies back.
+//! The change that puts gathered copies back.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::gather::rename;
+use repertoire::change::PathStep;
+
 use super::plan::AdoptOptions;
-use super::record::{AdoptedCopy, Record};
-use crate::{CANONICAL, Error, Owner, Places, link, lock};
+use super::record::{AdoptedCopy, ORIGINALS, Record};
+use crate::{CANONICAL, Error, Owner, Places, link};
 
 /// The copies to put back.
 #[derive(Debug)]
 pub struct AdoptUndo {
     /// The copies that are not where they were.
     pub copies: Vec<RestoredCopy>,
-    options: AdoptOptions,
-    meant: Vec<AdoptedCopy>,
-    kept: Vec<AdoptedCopy>,
+    steps: Vec<PathStep>,
+    /// The record without those that are put back.
     record: Record,
+    links: link::Record,
 }
 
 /// A copy that is to be put back.
@@ -53,24 +55,41 @@ enum Readiness {
 
 impl AdoptUndo {
     /// Plans to put back the copies of the skills that are meant.
-    pub fn plan(places: &Places, options: AdoptOptions, base: &Path) -> Result<Self, Error> {
-        let record = Record::load(places, options.owner, base)?;
-        let (mut meant, kept): (Vec<AdoptedCopy>, Vec<AdoptedCopy>) =
-            record.adopted.iter().cloned().partition(|copy| options.is_meant(&copy.name));
+    pub fn plan(places: &Places, options: &AdoptOptions, base: &Path) -> Result<Self, Error> {
+        let owner = options.owner;
+        let (mut record, mut links) =
+            (Record::load(places, owner, base)?, link::Record::load(places, owner, base)?);
+        let (mut meant, mut left): (Vec<AdoptedCopy>, Vec<AdoptedCopy>) =
+            std::mem::take(&mut record.adopted).into_iter().partition(|copy| options.is_meant(&copy.name));
         // The one place is given up last, because links lead to it, and taken again after that.
         meant.sort_by_key(|copy| (copy.moved || copy.to.is_none(), copy.to.is_none()));
-        let mut copies = Vec::new();
-        for copy in &meant {
-            let state = match copy_state(places, options.owner, base, copy) {
-                Readiness::Back => continue,
-                Readiness::Ready(_) => CopyState::Planned,
-                // What stands in the one place is moved away first.
-                Readiness::Changed(_) if copy.to.is_none() => CopyState::Planned,
-                Readiness::Changed(reason) => CopyState::Changed(reason),
+        let (mut copies, mut steps, mut given_up) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for copy in meant {
+            let is_given_up = copy.to.is_none() && given_up.contains(&copy.name);
+            let state = match copy_state(places, owner, base, &copy, is_given_up) {
+                Readiness::Back => None,
+                Readiness::Ready(path) => {
+                    let from = copy.kept(base, &path);
+                    if let (Ok(to), false) = (fs::read_link(&path), is_given_up) {
+                        steps.push(PathStep::remove_link(&path, to));
+                    }
+                    steps.push(PathStep::Move { from, to: path });
+                    if copy.moved {
+                        given_up.insert(copy.name.clone());
+                    }
+                    Some(CopyState::Planned)
+                }
+                Readiness::Changed(reason) => Some(CopyState::Changed(reason)),
             };
-            copies.push(RestoredCopy { name: copy.name.clone(), path: copy.path.clone(), state });
+            match state {
+                Some(CopyState::Changed(_)) => left.push(copy.clone()),
+                _ => links.forget(base, &base.join(&copy.path)),
+            }
+            copies.extend(state.map(|state| RestoredCopy { name: copy.name, path: copy.path, state }));
         }
-        Ok(Self { copies, options, meant, kept, record })
+        left.sort_by(|a, b| a.path.cmp(&b.path));
+        record.adopted = left;
+        Ok(Self { copies, steps, record, links })
     }
 
     /// Returns the number of copies that would be put back.
@@ -78,66 +97,44 @@ impl AdoptUndo {
         self.copies.iter().filter(|copy| copy.state == CopyState::Planned).count()
     }
 
-    /// Puts the copies back. Returns the last error of those that could not be.
-    pub fn carry_out(&mut self, places: &Places, base: &Path) -> Result<Option<Error>, Error> {
-        let owner = self.options.owner;
-        let _lock = lock(base);
-        if self.planned() > 0 {
-            // A link that is removed when this is interrupted is made again.
-            let is_meant = |copy: &&mut AdoptedCopy| self.options.is_meant(&copy.name);
-            self.record.adopted.iter_mut().filter(is_meant).for_each(|copy| copy.is_unfinished = true);
-            self.record.save(base)?;
-        }
-        let (mut left, mut is_any_back, mut failure) = (std::mem::take(&mut self.kept), false, None);
-        for copy in std::mem::take(&mut self.meant) {
-            let shown = self.copies.iter_mut().find(|shown| shown.path == copy.path);
-            // It may have changed while the user was asked.
-            let outcome = match copy_state(places, owner, base, &copy) {
-                Readiness::Back => Ok(()),
-                Readiness::Ready(path) => restore(base, &copy, &path),
-                Readiness::Changed(reason) => {
-                    if let Some(shown) = shown {
-                        shown.state = CopyState::Changed(reason);
-                    }
-                    left.push(copy);
-                    continue;
-                }
-            };
-            match outcome {
-                Ok(()) => {
-                    is_any_back = true;
-                    if let Some(shown) = shown {
-                        shown.state = CopyState::Restored;
-                    }
-                    link::forget_link(places, owner, base, &base.join(&copy.path))?;
-                }
-                Err(error) => {
-                    left.push(copy);
-                    failure = Some(error);
-                }
-            }
-        }
-        left.sort_by(|a, b| a.path.cmp(&b.path));
-        self.record.adopted = left;
-        self.record.save(base)?;
-        remove_empty(&base.join(".agents/.repertoire-adopted"));
+    /// Returns the steps that put the copies back.
+    pub fn steps(&self, base: &Path) -> Result<Vec<PathStep>, Error> {
+        let mut steps = self.steps.clone();
+        steps.extend(self.links.step(base)?);
+        steps.extend(self.record.step(base)?);
+        Ok(steps)
+    }
+
+    /// Notes that the copies were put back, and removes the directories that are empty now.
+    pub fn finish(&mut self, base: &Path) {
+        remove_empty(&base.join(ORIGINALS));
         // The one place, if nothing else is there.
-        if is_any_back {
+        if self.planned() > 0 {
             for directory in [base.join(CANONICAL), base.join(".agents")] {
                 let _ = fs::remove_dir(directory);
             }
         }
-        Ok(failure)
+        for copy in self.copies.iter_mut().filter(|copy| copy.state == CopyState::Planned) {
+            copy.state = CopyState::Restored;
+        }
     }
 }
 
-fn copy_state(places: &Places, owner: Owner, base: &Path, copy: &AdoptedCopy) -> Readiness {
+/// Returns the readiness of `copy`. Nothing stands in its place any more if that `is_given_up` by then.
+fn copy_state(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    copy: &AdoptedCopy,
+    is_given_up: bool,
+) -> Readiness {
     let Some(path) = copy.place(places, owner, base) else {
         return Readiness::Changed("is not a directory that clients read skills from");
     };
     let kept = copy.kept(base, &path);
     let is_kept = kept.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     match path.symlink_metadata() {
+        _ if is_given_up && is_kept => Readiness::Ready(path),
         Ok(metadata) if metadata.is_dir() && !is_kept => Readiness::Back,
         _ if !is_kept => Readiness::Changed("has no original any more"),
         Err(_) => Readiness::Ready(path),
@@ -147,20 +144,6 @@ fn copy_state(places: &Places, owner: Owner, base: &Path, copy: &AdoptedCopy) ->
         }
         Ok(_) => Readiness::Changed("was replaced since"),
     }
-}
-
-fn restore(base: &Path, copy: &AdoptedCopy, path: &Path) -> Result<(), Error> {
-    let kept = copy.kept(base, path);
-    let link = fs::read_link(path).ok();
-    if link.is_some() {
-        link::remove_link(path).map_err(|error| Error::io("remove", path, error))?;
-    }
-    rename(&kept, path).inspect_err(|_| {
-        // The link is better than nothing; a second error would say no more.
-        if let Some(to) = link {
-            let _ = link::make_link(&to, path);
-        }
-    })
 }
 
 /// Removes the empty directories below `directory`, and itself.

@@ -1,9 +1,9 @@
 //! Plans the change of each client's configuration file.
 
-use std::fs::{canonicalize, create_dir_all, symlink_metadata};
+use std::fs::{canonicalize, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{FileKind, MAX_FILE_BYTES, read_file, replace_file};
+use repertoire::change::{FileStep, MAX_FILE_BYTES, PathStep, check_user_file, read_file};
 use repertoire::config::FileTrust;
 use serde_json::{Map, Value};
 
@@ -66,15 +66,21 @@ pub enum ConnectStep {
     },
 }
 
-impl ConnectStep {
-    /// Makes the change of the file at `path`, which must still hold what it did.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let Self::Write { before, after } = self else { return Ok(()) };
-        if let Some(parent) = path.parent() {
-            create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
+impl ConnectPlan {
+    /// Returns the step that makes the change.
+    pub fn path_step(&self) -> Option<PathStep> {
+        let Ok(ConnectStep::Write { before, after }) = &self.step else { return None };
+        let (path, before) = (self.path.clone(), before.clone());
+        Some(PathStep::UserFile(FileStep { path, before, after: Some(after.clone()) }))
+    }
+
+    /// Fails if the file may not be written, which does not keep the other clients from their changes.
+    fn check(&mut self) {
+        if let Ok(ConnectStep::Write { before, .. }) = &self.step
+            && let Err(error) = check_user_file(&self.path, before.as_deref())
+        {
+            self.step = Err(error.into());
         }
-        let kind = FileKind::User { before: before.as_deref().map(str::as_bytes) };
-        Ok(replace_file(path, kind, Some(after.as_bytes()))?)
     }
 }
 
@@ -99,15 +105,23 @@ pub fn plan(
     // Two clients may have one file, through a link, which is written once.
     for index in 1..plans.len() {
         let (earlier, rest) = plans.split_at_mut(index);
-        let is_same = |other: &ConnectPlan| match (&other.step, &rest[0].step) {
-            (Ok(ConnectStep::Write { after, .. }), Ok(ConnectStep::Write { after: own, .. })) => {
-                other.path == rest[0].path && after == own
-            }
-            _ => false,
+        let (path, Ok(ConnectStep::Write { after: own, .. })) = (&rest[0].path, &rest[0].step) else {
+            continue;
         };
-        if earlier.iter().any(is_same) {
-            rest[0].step = Ok(ConnectStep::Already);
-        }
+        let same = earlier.iter().filter(|other| other.path == *path);
+        let mut texts = same.filter_map(|other| match &other.step {
+            Ok(ConnectStep::Write { after, .. }) => Some(after),
+            _ => None,
+        });
+        rest[0].step = match texts.next() {
+            None => continue,
+            Some(after) if after == own => Ok(ConnectStep::Already),
+            Some(_) => Err(Error::refused(format!("{} is changed for another client too", path.display()))
+                .hint("run it again")),
+        };
+    }
+    if options.action != ConnectAction::Show {
+        plans.iter_mut().for_each(ConnectPlan::check);
     }
     plans
 }

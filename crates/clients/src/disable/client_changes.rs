@@ -1,14 +1,14 @@
 //! Disables skills for clients that read them from files, by links and by switches of the clients, and enables them again.
 //!
-//! A file that cannot be changed is reported, and the others are changed all the same. Everything is recorded before it is done.
+//! A file that cannot be changed is reported, and the others are changed all the same: all of them or none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, canonicalize};
+use std::fs::canonicalize;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
-use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
+use repertoire::change::{FileStep, MAX_FILE_BYTES, PathStep, check_user_file};
 use repertoire::discovery::{ClientDirectories, Place};
 use repertoire::regular_file;
 use repertoire_model::{Pattern, SkillName};
@@ -17,7 +17,7 @@ use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
 use super::record::{DisabledRecord, RecordedChange};
 use crate::Error;
 use crate::edit::EditFault;
-use crate::link::{RecordedLink, RestoredLink, links_to_skill, remove_links, restore_links};
+use crate::link::{RecordedLink, links_to_skill, remove_links, restore_links};
 use crate::{Client, ClientReader, Owner, Places, SkillOnDisk};
 use crate::{client_readers, paths};
 
@@ -136,10 +136,26 @@ impl ChangeLine {
 
 /// The file of a client as it is to be.
 struct EditedFile {
+    /// The client that it was read for first.
     client: String,
     path: PathBuf,
     before: Option<String>,
     after: String,
+}
+
+impl EditedFile {
+    /// Returns the step that writes it, or removes it if nothing is left of a file that was made for a switch.
+    fn into_step(self) -> Option<PathStep> {
+        let Self { path, before, mut after, .. } = self;
+        if before.as_deref().unwrap_or_default() == after {
+            return None;
+        }
+        if before.is_none() && !after.ends_with('\n') {
+            after.push('\n');
+        }
+        let after = Some(after).filter(|after| !after.is_empty());
+        Some(PathStep::UserFile(FileStep { path, before, after }))
+    }
 }
 
 /// Changes for the clients of a project or a user.
@@ -310,32 +326,26 @@ impl ClientChanges {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(format!("it cannot be read: {error}")),
         };
+        check_user_file(&path, before.as_deref()).map_err(|error| error.to_string())?;
         let after = before.clone().unwrap_or_default();
         self.files.push(EditedFile { client: client.to_owned(), path, before, after });
         let last = self.files.len() - 1;
         Ok(&mut self.files[last])
     }
 
-    /// Makes the planned changes that disable skills.
-    pub fn apply_disable(&mut self) -> Result<(), Error> {
+    /// Returns the steps that disable skills as planned.
+    pub fn disable_steps(&mut self) -> Result<Vec<PathStep>, Error> {
         if self.pending.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        for change in &self.pending {
-            self.record.add(change.clone());
+        let links: Vec<&RecordedLink> = self.pending.iter().flat_map(|change| &change.links).collect();
+        let mut steps = remove_links(&self.places, self.owner, &self.base, &links)?;
+        for change in std::mem::take(&mut self.pending) {
+            self.record.add(change);
         }
-        self.record.save(&self.base)?;
-        let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
-        let outcome = remove_links(&self.places, self.owner, &self.base, &links);
-        let failure = outcome.err().map(|error| error.to_string());
-        self.settle(ChangeKind::Link, None, failure.as_deref());
-        self.write_files();
-        // A switch that could not be turned off needs not be turned on.
-        for change in &mut self.record.changes {
-            change.switches.retain(|switch| !self.lines.iter().any(|line| line.is_failure_of(switch)));
-        }
-        self.record.changes.retain(|change| !change.is_empty());
-        self.record.save(&self.base)
+        steps.extend(self.file_steps());
+        steps.extend(self.record.step(&self.base)?);
+        Ok(steps)
     }
 
     /// Plans to enable the skills of `pattern`; returns `false` if no change for them is recorded.
@@ -394,58 +404,41 @@ impl ClientChanges {
         }
     }
 
-    /// Makes the planned changes that enable skills.
-    pub fn apply_enable(&mut self) -> Result<(), Error> {
+    /// Returns the steps that enable skills as planned. What cannot be changed stays recorded, so that it can be tried again.
+    pub fn enable_steps(&mut self) -> Result<Vec<PathStep>, Error> {
         if self.pending.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
-        let outcomes = restore_links(&self.places, self.owner, &self.base, &links)?;
-        let mut unmade = Vec::new();
-        let lines = self.lines.iter_mut().filter(|line| line.kind == ChangeKind::Link);
-        for ((line, outcome), link) in lines.zip(outcomes).zip(links) {
-            line.state = if outcome == RestoredLink::Made { ChangeState::Done } else { ChangeState::Failed };
-            match outcome {
-                RestoredLink::Made => {}
-                RestoredLink::Obsolete(reason) => line.reason = Some(reason),
-                RestoredLink::Failed(reason) => {
-                    line.reason = Some(reason);
-                    unmade.push(link);
-                }
+        let links: Vec<&RecordedLink> = self.pending.iter().flat_map(|change| &change.links).collect();
+        let restored = restore_links(&self.places, self.owner, &self.base, &links)?;
+        for line in self.lines.iter_mut().filter(|line| line.kind == ChangeKind::Link) {
+            if let Some(reason) = restored.obsolete.get(&line.path) {
+                (line.state, line.reason) = (ChangeState::Failed, Some((*reason).to_owned()));
             }
         }
-        self.write_files();
-        // The record of a change stays until the change is undone, so that it can be tried again.
+        let mut steps = restored.steps;
+        steps.extend(self.file_steps());
         for mut change in std::mem::take(&mut self.pending) {
-            change.links.retain(|link| unmade.contains(link));
+            change.links.clear();
             change.switches.retain(|switch| self.lines.iter().any(|line| line.is_failure_of(switch)));
             if !change.is_empty() {
                 self.is_unfinished = true;
                 self.record.add(change);
             }
         }
-        self.record.save(&self.base)
+        steps.extend(self.record.step(&self.base)?);
+        Ok(steps)
     }
 
-    /// Writes the files of clients that change.
-    fn write_files(&mut self) {
-        for file in std::mem::take(&mut self.files) {
-            let outcome = write(&file);
-            let failure = outcome.err().map(|error| error.to_string());
-            self.settle(ChangeKind::Switch, Some(&file.client), failure.as_deref());
-        }
+    /// Returns the steps that write the files of clients.
+    fn file_steps(&mut self) -> Vec<PathStep> {
+        std::mem::take(&mut self.files).into_iter().filter_map(EditedFile::into_step).collect()
     }
 
-    /// Notes how the planned changes of `kind` and of `client` went.
-    fn settle(&mut self, kind: ChangeKind, client: Option<&str>, failure: Option<&str>) {
-        let is_meant = |line: &&mut ChangeLine| {
-            line.kind == kind
-                && line.state == ChangeState::Planned
-                && client.is_none_or(|client| line.clients.iter().any(|it| it == client))
-        };
-        for line in self.lines.iter_mut().filter(is_meant) {
-            line.state = if failure.is_some() { ChangeState::Failed } else { ChangeState::Done };
-            line.reason = failure.map(str::to_owned);
+    /// Notes that the planned changes are made.
+    pub fn finish(&mut self) {
+        for line in self.lines.iter_mut().filter(|line| line.state == ChangeState::Planned) {
+            line.state = ChangeState::Done;
         }
     }
 
@@ -495,24 +488,6 @@ fn place_of(path: &Path) -> PathBuf {
 fn title(id: &str) -> &str {
     let title = ClientDirectories::of(id).title;
     if title.is_empty() { id } else { title }
-}
-
-/// Writes `file`, or removes it if nothing is left of a file that was made for a switch.
-fn write(file: &EditedFile) -> Result<(), Error> {
-    if file.before.as_deref() == Some(file.after.as_str()) || (file.before.is_none() && file.after.is_empty())
-    {
-        return Ok(());
-    }
-    if file.after.is_empty() {
-        return fs::remove_file(&file.path).map_err(|error| Error::io("remove", &file.path, error));
-    }
-    if let Some(directory) = file.path.parent() {
-        fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
-    }
-    let end = if file.before.is_none() && !file.after.ends_with('\n') { "\n" } else { "" };
-    let after = format!("{}{end}", file.after);
-    let kind = FileKind::User { before: file.before.as_deref().map(str::as_bytes) };
-    Ok(replace_file(&file.path, kind, Some(after.as_bytes()))?)
 }
 
 fn in_words(fault: &EditFault) -> String {

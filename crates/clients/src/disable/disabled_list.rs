@@ -4,9 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
+use repertoire::change::{FileStep, MAX_FILE_BYTES, PathStep};
 use repertoire::config::ConfigFileOwner;
-use repertoire::history::{SkillLock, lock_skill};
 use repertoire::regular_file;
 use repertoire_model::Pattern;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, Value};
@@ -24,8 +23,6 @@ pub struct DisabledList {
     /// The text of the file, if there is one.
     before: Option<String>,
     document: DocumentMut,
-    /// Keeps other processes from writing the file in between; where that is not supported, a changed file is an error.
-    _lock: Option<SkillLock>,
 }
 
 impl DisabledList {
@@ -33,10 +30,6 @@ impl DisabledList {
     pub fn open(path: PathBuf, owner: ConfigFileOwner) -> Result<Self, Error> {
         // A link in the home directory stays one; a project's file that is a link is not read.
         let path = fs::canonicalize(&path).unwrap_or(path);
-        if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
-        }
-        let lock = Some(lock_skill(&path)?);
         let failed = |error| Error::io("read", &path, error);
         let before = match regular_file::read(&path, MAX_FILE_BYTES) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|error| failed(io::Error::other(error)))?),
@@ -45,7 +38,7 @@ impl DisabledList {
         };
         let document = before.as_deref().unwrap_or_default().parse();
         let document = document.map_err(|error: toml_edit::TomlError| failed(io::Error::other(error)))?;
-        Ok(Self { path, owner, before, document, _lock: lock })
+        Ok(Self { path, owner, before, document })
     }
 
     /// Returns the path of the file.
@@ -106,14 +99,12 @@ impl DisabledList {
             .any(|text| text.as_str().is_none_or(|text| text.contains('#')))
     }
 
-    /// Writes the file.
-    pub fn write(&self) -> Result<(), Error> {
-        if let Some(directory) = self.path.parent() {
-            fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
-        }
+    /// Returns the step that writes the file, if the list was changed.
+    pub fn step(&self) -> Option<PathStep> {
         let after = toml_text(self.before.as_deref().unwrap_or_default(), &self.document);
-        let kind = FileKind::User { before: self.before.as_deref().map(str::as_bytes) };
-        Ok(replace_file(&self.path, kind, Some(after.as_bytes()))?)
+        let is_changed = self.before.as_deref().unwrap_or_default() != after;
+        let (path, before) = (self.path.clone(), self.before.clone());
+        is_changed.then_some(PathStep::UserFile(FileStep { path, before, after: Some(after) }))
     }
 }
 
@@ -189,7 +180,7 @@ mod tests {
 
     fn list(text: &str) -> DisabledList {
         let (path, owner, document) = (PathBuf::new(), ConfigFileOwner::User, text.parse().unwrap());
-        DisabledList { path, owner, before: Some(text.to_owned()), document, _lock: None }
+        DisabledList { path, owner, before: Some(text.to_owned()), document }
     }
 
     fn pattern(text: &str) -> Pattern {

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use repertoire::change::PathStep;
 use repertoire_model::Pattern;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,7 @@ use crate::{Owner, Places};
 pub(super) struct DisabledRecord {
     pub(super) changes: Vec<RecordedChange>,
     /// The text as it was read.
-    text: Option<Vec<u8>>,
+    text: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -84,10 +85,10 @@ impl DisabledRecord {
         }
     }
 
-    /// Writes the record, or removes it if nothing is recorded.
-    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
+    /// Returns the step that writes the record, or removes it if nothing is recorded.
+    pub(super) fn step(&self, base: &Path) -> Result<Option<PathStep>, Error> {
         let record = RecordJson { version: VERSION, disabled: self.changes.clone() };
         let record = Some(&record).filter(|record| !record.disabled.is_empty());
-        record_file::write(&base.join(DISABLED_FILE), record, &mut self.text)
+        record_file::step(base.join(DISABLED_FILE), record, self.text.as_deref())
     }
 }

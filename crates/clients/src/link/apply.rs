@@ -1,17 +1,16 @@
-//! Makes the links of a plan.
+//! The change that makes the links of a plan.
 
-use std::fs;
+use std::borrow::Cow;
 use std::path::Path;
 
-use repertoire::Registry;
+use repertoire::change::{ChangeSteps, PathStep, SkillStep, can_link, read_installed};
+use repertoire_model::patch::{SkillFiles, bundle};
 
-use super::copy;
-use super::plan::{LinkPlan, LinkStep, Occupancy};
-use super::record::{Record, RecordedLink};
-use super::symlink::{is_impossible, make_link};
+use super::plan::{LinkPlan, LinkStep, LinkedSkill, Occupancy};
+use super::record::RecordedLink;
 use crate::{Error, paths};
 
-/// What is made where a link is needed.
+/// The kind of what is made where a link is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {
     /// A link, or a copy where links cannot be made.
@@ -20,88 +19,63 @@ pub enum LinkKind {
     Copy,
 }
 
-/// The links and copies that were made.
+/// The links and copies to make.
 #[derive(Debug, Default)]
-pub struct MadeLinks {
-    /// Those that were made, in the order of the plan.
-    pub made: Vec<RecordedLink>,
-    /// The error that ended it.
-    pub failure: Option<Error>,
+pub struct NewLinks {
+    /// Those that are made, in the order of the plan.
+    pub links: Vec<RecordedLink>,
+    /// The change that makes and records them.
+    pub change: ChangeSteps<'static>,
 }
 
 impl LinkPlan<'_> {
-    /// Makes the links and copies whose places are free, and records them, and the clients of links that were made before.
-    pub fn make(&mut self, registry: &Registry, kind: LinkKind, base: &Path) -> Result<MadeLinks, Error> {
+    /// Returns the change that makes the links and copies whose places are free, and records them, and the clients of links that were
+    /// made before.
+    pub fn new_links(&mut self, kind: LinkKind, base: &Path) -> Result<NewLinks, Error> {
         // Links that others made are not recorded.
         for step in self.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Right)) {
             if let Some(made) = self.record.find(base, &step.path).cloned() {
                 self.record.add(RecordedLink { clients: step.client_ids(), ..made });
             }
         }
-        let free: Vec<&LinkStep<'_>> = self.steps.iter().filter(|step| step.is_free()).collect();
-        let mut links = make_recorded(registry, kind, base, &mut self.record, &free)?;
-        let saved = self.record.save(base);
-        links.failure = links.failure.or(saved.err());
-        Ok(links)
-    }
-}
-
-/// Makes the links of `steps`. They are recorded first, so that neither a failure nor a crash leaves links that cannot be undone.
-/// Returns those that were made, in this order, and the error that ended it.
-pub(super) fn make_recorded(
-    registry: &Registry,
-    kind: LinkKind,
-    base: &Path,
-    record: &mut Record,
-    steps: &[&LinkStep<'_>],
-) -> Result<MadeLinks, Error> {
-    let (mut made, mut failure) = (Vec::new(), None);
-    if steps.is_empty() {
-        return Ok(MadeLinks { made, failure });
-    }
-    for step in steps.iter().filter(|_| kind == LinkKind::Link) {
-        record.add(recorded(base, step, Some(step.to.to_string_lossy().into_owned()), None));
-    }
-    record.save(base)?;
-    for step in steps {
-        if failure.is_none() {
-            match make(registry, kind, base, step) {
-                Ok(link) => {
-                    record.add(link.clone());
-                    made.push(link);
-                    continue;
-                }
-                Err(error) => failure = Some(error),
-            }
+        let mut new = NewLinks::default();
+        for step in self.steps.iter().filter(|step| step.is_free()) {
+            let link = new.add(kind, base, step)?;
+            self.record.add(link.clone());
+            new.links.push(link);
         }
-        record.forget(base, &step.path);
+        new.change.steps.extend(self.record.step(base)?);
+        Ok(new)
     }
-    record.save(base)?;
-    Ok(MadeLinks { made, failure })
 }
 
-fn recorded(base: &Path, step: &LinkStep<'_>, to: Option<String>, digest: Option<String>) -> RecordedLink {
-    RecordedLink { path: paths::shown(base, &step.path), to, digest, clients: step.client_ids() }
+impl NewLinks {
+    /// Adds the link of `step`, or a copy where that is wanted or no link can be made.
+    fn add(&mut self, kind: LinkKind, base: &Path, step: &LinkStep<'_>) -> Result<RecordedLink, Error> {
+        let (path, clients) = (paths::shown(base, &step.path), step.client_ids());
+        if kind == LinkKind::Link && step.path.parent().is_none_or(can_link) {
+            self.change.steps.push(PathStep::make_link(&step.path, &step.to));
+            let to = Some(step.to.to_string_lossy().into_owned());
+            return Ok(RecordedLink { path, to, digest: None, clients });
+        }
+        let files = step.skill.files()?;
+        let digest = Some(bundle(&files).digest().to_string());
+        self.change.skills.push(SkillStep {
+            directory: step.path.clone(),
+            before: None,
+            after: Some(Cow::Owned(files)),
+            others: Cow::Borrowed(&[]),
+        });
+        Ok(RecordedLink { path, to: None, digest, clients })
+    }
 }
 
-/// Makes the link of `step`, or a copy where that is wanted or no link can be made.
-fn make(
-    registry: &Registry,
-    kind: LinkKind,
-    base: &Path,
-    step: &LinkStep<'_>,
-) -> Result<RecordedLink, Error> {
-    let path = &step.path;
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
-    }
-    let made = |to: Option<String>, digest: Option<String>| recorded(base, step, to, digest);
-    if kind == LinkKind::Link {
-        match make_link(&step.to, path) {
-            Ok(()) => return Ok(made(Some(step.to.to_string_lossy().into_owned()), None)),
-            Err(error) if is_impossible(&error) => {}
-            Err(error) => return Err(Error::io("make", path, error)),
+impl LinkedSkill<'_> {
+    /// Returns its files.
+    pub(super) fn files(&self) -> Result<SkillFiles, Error> {
+        match self.files {
+            Some(files) => Ok(files.clone()),
+            None => Ok(read_installed(&self.directory)?.unwrap_or_default().files),
         }
     }
-    Ok(made(None, Some(copy::copy(registry, step.entry, path)?)))
 }

@@ -4,16 +4,36 @@ use std::collections::BTreeMap;
 use std::fs::{self, canonicalize, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-use repertoire::{Entry, Registry};
+use repertoire::Entry;
 use repertoire_model::SkillPath;
+use repertoire_model::patch::{SkillFiles, bundle};
 
 use super::receivers::SkippedClient;
 use super::record::Record;
 use crate::Error;
 use crate::disabled_clients::disabled_for_clients;
-use crate::library::OpenLibrary;
 use crate::paths;
 use crate::{CANONICAL, Client, Owner, Places, skills_in};
+
+/// A skill that links lead to, which may not be there yet.
+pub struct LinkedSkill<'l> {
+    /// Its name.
+    pub name: &'l str,
+    /// The name of its source, as in [`Entry::source`].
+    pub source: &'l str,
+    /// Its directory, links resolved.
+    pub directory: PathBuf,
+    /// Its files as they will be; none if they are read from the directory.
+    pub files: Option<&'l SkillFiles>,
+}
+
+impl<'l> LinkedSkill<'l> {
+    /// Returns the skill of `entry`.
+    pub fn of(entry: &'l Entry) -> Self {
+        let (name, source) = (entry.name().as_str(), &*entry.source);
+        Self { name, source, directory: paths::of(entry), files: None }
+    }
+}
 
 /// A link that is needed.
 pub struct LinkStep<'l> {
@@ -22,7 +42,7 @@ pub struct LinkStep<'l> {
     /// The target of the link.
     pub to: PathBuf,
     /// The skill that it leads to in the end.
-    pub entry: &'l Entry,
+    pub skill: &'l LinkedSkill<'l>,
     /// The clients that it is for.
     pub clients: Vec<&'static str>,
     /// The state of that path.
@@ -101,15 +121,26 @@ impl ClientFolders {
 /// Plans the links that `clients` need to read `skills`: in the one place, and from there in the folder of each client that does not
 /// read it.
 pub fn plan<'l>(
-    library: OpenLibrary<'l>,
     places: &Places,
     owner: Owner,
     base: &Path,
     clients: &[&'static Client],
-    skills: &[&'l Entry],
+    skills: &'l [LinkedSkill<'l>],
+) -> Result<LinkPlan<'l>, Error> {
+    let record = Record::load(places, owner, base)?;
+    plan_from(places, owner, base, clients, skills, record)
+}
+
+/// Plans the links as [`plan`], where `record` has the links that were made before.
+pub(super) fn plan_from<'l>(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    clients: &[&'static Client],
+    skills: &'l [LinkedSkill<'l>],
+    record: Record,
 ) -> Result<LinkPlan<'l>, Error> {
     let canonical = Folder::at(places, owner, base.join(CANONICAL))?;
-    let record = Record::load(places, owner, base)?;
     let disabled = disabled_for_clients(places);
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
     let (mut reached, mut refused, mut readers) = (0, Vec::new(), Vec::new());
@@ -120,9 +151,8 @@ pub fn plan<'l>(
             Err(skipped) => refused.push(skipped),
         }
     }
-    for entry in skills {
-        let real = paths::of(entry);
-        let name = entry.name().as_str();
+    for skill in skills {
+        let (name, real) = (skill.name, &skill.directory);
         // A link of ours is planned again, so that the record says which clients it is for.
         let is_ours = |folder: &Folder| record.find(base, &folder.path.join(name)).is_some();
         // The skill may be in a folder already, under whatever name.
@@ -130,15 +160,20 @@ pub fn plan<'l>(
             if real.parent() == Some(folder) {
                 return Some(real.clone());
             }
-            let listed = listed.entry(folder.to_owned()).or_insert_with(|| skills_in(folder));
-            listed.iter().find(|(_, skill)| *skill == real).map(|(path, _)| path.clone())
+            let listed = listed.entry(folder.to_owned()).or_insert_with(|| {
+                let mut listed = skills_in(folder);
+                // The skill may not be there yet.
+                listed.extend(paths::dangling_links(folder));
+                listed
+            });
+            listed.iter().find(|(_, skill)| skill == real).map(|(path, _)| path.clone())
         };
         for reader in &readers {
             if reader.reads.iter().any(|folder| path_in(folder).is_some()) && !is_ours(&reader.target) {
                 reached += 1;
                 continue;
             }
-            if disabled.iter().any(|disabled| disabled.is_about(entry, reader.client)) {
+            if disabled.iter().any(|disabled| disabled.is_about(skill.source, name, reader.client)) {
                 let (title, id) = (reader.client.title(), reader.client.id);
                 let reason = format!(
                     "{name} is disabled for {title}; `rep enable --agent {id}` with its name enables it"
@@ -148,20 +183,20 @@ pub fn plan<'l>(
             }
             let shared_path = path_in(&canonical.real);
             if shared_path.is_none() || is_ours(&canonical) {
-                let to = canonical.way_to(base, &real);
-                add(&mut shared, &canonical, entry, &real, to, reader.client);
+                let to = canonical.way_to(base, real);
+                add(&mut shared, &canonical, skill, to, reader.client);
             }
             if reader.target.path != canonical.path && real.parent() != Some(&reader.target.real) {
                 let shared_path = shared_path.unwrap_or_else(|| canonical.real.join(name));
                 let to = reader.target.way_to(base, &shared_path);
-                add(&mut own, &reader.target, entry, &real, to, reader.client);
+                add(&mut own, &reader.target, skill, to, reader.client);
             }
         }
     }
     let mut steps: Vec<LinkStep<'_>> = shared.into_values().chain(own.into_values()).collect();
     for step in &mut steps {
         if let Some(digest) = record.find(base, &step.path).and_then(|made| made.digest.as_ref()) {
-            step.occupancy = occupancy_of_copy(library.registry, step, digest);
+            step.occupancy = occupancy_of_copy(step, digest);
         }
     }
     Ok(LinkPlan { steps, refused, reached, record })
@@ -170,19 +205,18 @@ pub fn plan<'l>(
 fn add<'l>(
     steps: &mut BTreeMap<PathBuf, LinkStep<'l>>,
     folder: &Folder,
-    entry: &'l Entry,
-    real: &Path,
+    skill: &'l LinkedSkill<'l>,
     to: PathBuf,
     client: &'static Client,
 ) {
-    let path = folder.path.join(entry.name().as_str());
+    let path = folder.path.join(skill.name);
     // A name that is sound for skills may still be none for a directory, on Windows above all.
-    let occupancy = match SkillPath::new(entry.name().as_str()) {
-        Ok(_) => occupancy(&path, real),
+    let occupancy = match SkillPath::new(skill.name) {
+        Ok(_) => occupancy(&path, &skill.directory),
         Err(_) => Occupancy::Taken("cannot be the name of a directory everywhere".to_owned()),
     };
     let step = steps.entry(path.clone());
-    let step = step.or_insert_with(|| LinkStep { path, to, entry, clients: Vec::new(), occupancy });
+    let step = step.or_insert_with(|| LinkStep { path, to, skill, clients: Vec::new(), occupancy });
     step.clients.push(client.id);
 }
 
@@ -232,12 +266,12 @@ fn occupancy(path: &Path, real: &Path) -> Occupancy {
 }
 
 /// Returns the state of a path with a copy whose files had `digest`: it is right as long as the skill has not changed.
-fn occupancy_of_copy(registry: &Registry, step: &LinkStep<'_>, digest: &str) -> Occupancy {
+fn occupancy_of_copy(step: &LinkStep<'_>, digest: &str) -> Occupancy {
     if symlink_metadata(&step.path).is_err() {
         return Occupancy::Free;
     }
-    match pollster::block_on(registry.bundle(step.entry)) {
-        Ok(bundle) if bundle.digest().to_string() == digest => Occupancy::Right,
+    match step.skill.files() {
+        Ok(files) if bundle(&files).digest().to_string() == digest => Occupancy::Right,
         _ => Occupancy::Taken("is a copy of what the skill was; `rep link --undo` removes it".to_owned()),
     }
 }

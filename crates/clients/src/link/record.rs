@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::PathStep;
 use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
@@ -20,10 +21,10 @@ const FILE: &str = ".agents/.repertoire-links.json";
 
 /// The links and copies of a project or a home directory.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(crate) struct Record {
     pub(super) made: Vec<RecordedLink>,
     /// The text as it was read.
-    text: Option<Vec<u8>>,
+    text: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,7 +73,7 @@ pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
 
 impl Record {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
-    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
+    pub(crate) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
         let path = base.join(FILE);
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error| {
@@ -105,39 +106,23 @@ impl Record {
     }
 
     /// Removes what was made at `path` from the record.
-    pub(super) fn forget(&mut self, base: &Path, path: &Path) {
+    pub(crate) fn forget(&mut self, base: &Path, path: &Path) {
         let shown = paths::shown(base, path);
         self.made.retain(|made| made.path != shown);
     }
 
-    /// Writes the record, or removes it where nothing is left to undo.
-    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
+    /// Records the link at `path` that says `to`, which another command makes for `clients`, so that `--undo` removes it.
+    pub(crate) fn add_link(&mut self, base: &Path, path: &Path, to: &Path, clients: Vec<String>) {
+        let to = Some(to.to_string_lossy().into_owned());
+        self.add(RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
+    }
+
+    /// Returns the step that writes the record, or removes it where nothing is left to undo.
+    pub(crate) fn step(&self, base: &Path) -> Result<Option<PathStep>, Error> {
         let record = RecordJson { version: VERSION, links: self.made.clone() };
         let record = Some(&record).filter(|record| !record.links.is_empty());
-        record_file::write(&base.join(FILE), record, &mut self.text)
+        record_file::step(base.join(FILE), record, self.text.as_deref())
     }
-}
-
-/// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
-pub(crate) fn record_link(
-    places: &Places,
-    owner: Owner,
-    base: &Path,
-    path: &Path,
-    to: &Path,
-    clients: Vec<String>,
-) -> Result<(), Error> {
-    let mut record = Record::load(places, owner, base)?;
-    let to = Some(to.to_string_lossy().into_owned());
-    record.add(RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
-    record.save(base)
-}
-
-/// Removes the link at `path` from the record.
-pub(crate) fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), Error> {
-    let mut record = Record::load(places, owner, base)?;
-    record.forget(base, path);
-    record.save(base)
 }
 
 /// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.

@@ -1,12 +1,13 @@
 //! Links that are removed while a skill is disabled, and made again when it is enabled.
 
+use std::collections::BTreeMap;
 use std::fs::{self, canonicalize};
 use std::path::{Path, PathBuf};
 
+use repertoire::change::PathStep;
 use repertoire_model::SkillName;
 
 use super::record::{Record, RecordedLink};
-use super::symlink::{make_link, remove_link};
 use crate::Error;
 use crate::paths;
 use crate::{CANONICAL, Client, Owner, Places};
@@ -63,92 +64,91 @@ pub(crate) fn links_to_skill(
     Ok(links)
 }
 
-/// Removes `links`, and takes those that are gone out of the record, also if one of them cannot be removed.
+/// Returns the steps that remove `links`, and take them out of the record.
 pub(crate) fn remove_links(
     places: &Places,
     owner: Owner,
     base: &Path,
-    links: &[RecordedLink],
-) -> Result<(), Error> {
-    if links.is_empty() {
-        return Ok(());
-    }
-    let mut record = Record::load(places, owner, base)?;
-    let mut failure = None;
+    links: &[&RecordedLink],
+) -> Result<Vec<PathStep>, Error> {
+    let (mut record, mut steps) = (Record::load(places, owner, base)?, Vec::new());
     for link in links {
         let path = link.place(places, owner, base);
-        if let Some(path) = path.filter(|path| is_as_recorded(places, owner, path, link))
-            && let Err(error) = remove_link(&path)
+        if let (Some(path), Some(to)) = (path, &link.to)
+            && is_as_recorded(places, owner, &path, link)
         {
-            failure = failure.or_else(|| Some(Error::io("remove", &path, error)));
-            continue;
+            steps.push(PathStep::remove_link(path, to));
         }
         record.made.retain(|made| made.path != link.path);
     }
-    record.save(base)?;
-    failure.map_or(Ok(()), Err)
+    steps.extend(record.step(base)?);
+    Ok(steps)
 }
 
-/// The outcome of making a link again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RestoredLink {
-    /// It is there.
-    Made,
-    /// It is not made, and never will be, for this reason.
-    Obsolete(String),
-    /// It could not be made, for this reason.
-    Failed(String),
+/// The links that are made again.
+#[derive(Debug, Default)]
+pub(crate) struct RestoredLinks {
+    /// The steps that make and record them.
+    pub steps: Vec<PathStep>,
+    /// The paths of those that are not made, as they are recorded, with the reasons.
+    pub obsolete: BTreeMap<String, &'static str>,
 }
 
-/// Makes `links` again and records them. Returns the outcome for each.
+/// Plans to make `links` again, and to record them.
 pub(crate) fn restore_links(
     places: &Places,
     owner: Owner,
     base: &Path,
-    links: &[RecordedLink],
-) -> Result<Vec<RestoredLink>, Error> {
-    if links.is_empty() {
-        return Ok(Vec::new());
-    }
+    links: &[&RecordedLink],
+) -> Result<RestoredLinks, Error> {
     let mut record = Record::load(places, owner, base)?;
-    let mut outcomes = vec![RestoredLink::Made; links.len()];
+    let (mut restored, mut made) = (RestoredLinks::default(), Vec::new());
     // Those that others lead to come first.
-    let mut order: Vec<usize> = (0..links.len()).collect();
-    order.sort_by_key(|at| !links[*at].path.starts_with(CANONICAL));
-    for at in order {
-        outcomes[at] = restore(places, owner, base, &links[at]);
-        if outcomes[at] == RestoredLink::Made {
-            record.add(links[at].clone());
+    let mut links = links.to_vec();
+    links.sort_by_key(|link| !link.path.starts_with(CANONICAL));
+    for link in links {
+        match restore(places, owner, base, link, &made) {
+            Ok(step) => {
+                made.extend(link.place(places, owner, base).map(|path| paths::resolved(&path)));
+                restored.steps.extend(step);
+                record.add(link.clone());
+            }
+            Err(reason) => {
+                restored.obsolete.insert(link.path.clone(), reason);
+            }
         }
     }
-    record.save(base)?;
-    Ok(outcomes)
+    restored.steps.extend(record.step(base)?);
+    Ok(restored)
 }
 
-fn restore(places: &Places, owner: Owner, base: &Path, link: &RecordedLink) -> RestoredLink {
-    let obsolete = |reason: &str| RestoredLink::Obsolete(reason.to_owned());
-    let place = link.place(places, owner, base).zip(link.to.as_ref());
-    let Some((path, to)) = place else { return obsolete("it is not where links are made") };
-    let Some(parent) = path.parent().filter(|parent| !paths::leads_out(places, owner, parent)) else {
-        return obsolete("it leads out of the project");
-    };
+/// Returns the step that makes `link` again, if it is not there, or the reason that it is not made. `made` are those before it.
+fn restore(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    link: &RecordedLink,
+    made: &[PathBuf],
+) -> Result<Option<PathStep>, &'static str> {
+    let (path, to) =
+        link.place(places, owner, base).zip(link.to.as_ref()).ok_or("it is not where links are made")?;
+    let parent = path.parent().filter(|parent| !paths::leads_out(places, owner, parent));
+    let parent = parent.ok_or("it leads out of the project")?;
     if is_as_recorded(places, owner, &path, link) {
-        return RestoredLink::Made;
+        return Ok(None);
     }
     if path.symlink_metadata().is_ok() {
-        return obsolete("something else is there by now");
+        return Err("something else is there by now");
     }
-    if !resolves(parent, to) {
-        return obsolete("its skill is gone");
+    let end = end_of(parent, to);
+    if matches!(end.try_exists(), Ok(false)) && !made.contains(&end) {
+        return Err("its skill is gone");
     }
-    match fs::create_dir_all(parent).and_then(|()| make_link(Path::new(to), &path)) {
-        Ok(()) => RestoredLink::Made,
-        Err(error) => RestoredLink::Failed(format!("it cannot be made: {error}")),
-    }
+    Ok(Some(PathStep::make_link(path, to)))
 }
 
-/// Returns `true` if `to` leads somewhere from `parent`, which may not be there yet.
-fn resolves(parent: &Path, to: &str) -> bool {
+/// Returns the path that `to` leads to from `parent`, which may not be there yet.
+fn end_of(parent: &Path, to: &str) -> PathBuf {
     let mut path = paths::resolved(parent);
     for part in Path::new(to).components() {
         match part {
@@ -156,7 +156,7 @@ fn resolves(parent: &Path, to: &str) -> bool {
             part => path.push(part),
         }
     }
-    !matches!(path.try_exists(), Ok(false))
+    path
 }
 
 /// Returns `true` if the link at `path` is there as it was recorded.

@@ -1,11 +1,13 @@
-//! Removes the recorded links and unchanged copies.
+//! The removal of the recorded links and unchanged copies.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-use super::copy::{self, DirectoryReader};
+use repertoire::change::{ChangeSteps, InstalledSkill, PathStep, SkillStep, read_installed};
+use repertoire_model::patch::{SkillFiles, bundle};
+
 use super::record::{Record, RecordedLink};
-use super::symlink::remove_link;
 use crate::{CANONICAL, Client, Error, Owner, Places, paths};
 
 /// The links and copies to remove.
@@ -13,7 +15,7 @@ use crate::{CANONICAL, Client, Error, Owner, Places, paths};
 pub struct LinkRemoval {
     /// Those that were made for the clients that are meant, in the order in which they are removed.
     pub links: Vec<RemovedLink>,
-    kept: Vec<RecordedLink>,
+    /// The record without them.
     record: Record,
 }
 
@@ -34,7 +36,7 @@ pub enum RemovalState {
     /// It was removed.
     Removed,
     /// It is left alone, for this reason.
-    Changed(String),
+    Changed(&'static str),
 }
 
 impl LinkRemoval {
@@ -44,7 +46,6 @@ impl LinkRemoval {
         owner: Owner,
         base: &Path,
         named: &[&'static Client],
-        read: DirectoryReader<'_>,
     ) -> Result<Self, Error> {
         let mut record = Record::load(places, owner, base)?;
         let is_named = |client: &String| named.is_empty() || named.iter().any(|named| named.id == *client);
@@ -56,7 +57,7 @@ impl LinkRemoval {
                 kept.push(RecordedLink { clients: staying, ..made });
                 continue;
             }
-            let state = match survival(read, places, owner, base, &made) {
+            let state = match survival(places, owner, base, &made) {
                 Survival::Gone => continue,
                 Survival::OwnEntries => RemovalState::Planned,
                 Survival::Changed(reason) => RemovalState::Changed(reason),
@@ -65,41 +66,36 @@ impl LinkRemoval {
         }
         // Links to other links go first.
         links.sort_by_key(|removed| removed.link.path.starts_with(CANONICAL));
-        Ok(Self { links, kept, record })
+        // A changed link is the user's from now on.
+        record.made = kept;
+        Ok(Self { links, record })
     }
 
-    /// Removes what is planned. Returns the last error of those that could not be removed.
-    pub fn carry_out(
-        &mut self,
-        places: &Places,
-        owner: Owner,
-        base: &Path,
-        read: DirectoryReader<'_>,
-    ) -> Result<Option<Error>, Error> {
-        let mut failure = None;
-        // A changed link is the user's from now on.
-        for removed in self.links.iter_mut().filter(|removed| removed.state == RemovalState::Planned) {
-            let link = &removed.link;
-            // It may have changed while the user was asked.
-            match survival(read, places, owner, base, link) {
-                Survival::OwnEntries => match remove(read, &base.join(&link.path), link) {
-                    Ok(()) => removed.state = RemovalState::Removed,
-                    Err(error) => {
-                        self.kept.push(link.clone());
-                        failure = Some(error);
-                    }
-                },
-                // It was removed in the meantime.
-                Survival::Gone => removed.state = RemovalState::Removed,
-                Survival::Changed(reason) => removed.state = RemovalState::Changed(reason),
+    /// Returns the change that removes what is planned.
+    pub fn change(&self, base: &Path) -> Result<ChangeSteps<'static>, Error> {
+        let mut change = ChangeSteps::default();
+        for removed in self.links.iter().filter(|removed| removed.state == RemovalState::Planned) {
+            let path = base.join(&removed.link.path);
+            if let Some(to) = &removed.link.to {
+                change.steps.push(PathStep::remove_link(path, to));
+                continue;
             }
+            let InstalledSkill { files, others, .. } = read_installed(&path)?.unwrap_or_default();
+            // What was put beside the files stays.
+            let after = (!others.is_empty()).then(|| Cow::Owned(SkillFiles::new()));
+            let (before, others) = (Some(Cow::Owned(files)), Cow::Owned(others));
+            change.skills.push(SkillStep { directory: path, before, after, others });
         }
-        self.record.made = std::mem::take(&mut self.kept);
-        self.record.made.sort_by(|a, b| a.path.cmp(&b.path));
-        self.record.save(base)?;
-        let removed = self.links.iter().filter(|removed| removed.state == RemovalState::Removed);
-        removed.for_each(|removed| remove_empty_directories(base, &base.join(&removed.link.path)));
-        Ok(failure)
+        change.steps.extend(self.record.step(base)?);
+        Ok(change)
+    }
+
+    /// Notes that the planned links and copies were removed, and removes the directories that are empty now.
+    pub fn finish(&mut self, base: &Path) {
+        for removed in self.links.iter_mut().filter(|removed| removed.state == RemovalState::Planned) {
+            removed.state = RemovalState::Removed;
+            remove_empty_directories(base, &base.join(&removed.link.path));
+        }
     }
 }
 
@@ -117,35 +113,25 @@ fn remove_empty_directories(base: &Path, path: &Path) {
 enum Survival {
     OwnEntries,
     Gone,
-    Changed(String),
+    Changed(&'static str),
 }
 
-fn survival(
-    read: DirectoryReader<'_>,
-    places: &Places,
-    owner: Owner,
-    base: &Path,
-    made: &RecordedLink,
-) -> Survival {
+fn survival(places: &Places, owner: Owner, base: &Path, made: &RecordedLink) -> Survival {
     let Some(path) = made.place(places, owner, base) else {
-        return Survival::Changed("is not a directory that links are made in".to_owned());
+        return Survival::Changed("is not a directory that links are made in");
     };
     // A project's record may only name paths in the project.
     if path.parent().is_none_or(|parent| paths::leads_out(places, owner, parent)) {
-        return Survival::Changed("leads out of the project".to_owned());
+        return Survival::Changed("leads out of the project");
     }
     let Ok(metadata) = fs::symlink_metadata(&path) else { return Survival::Gone };
     let is_ours = match (&made.to, &made.digest) {
         (Some(to), _) => fs::read_link(&path).is_ok_and(|found| found == Path::new(to)),
-        (None, Some(digest)) => metadata.is_dir() && copy::is_unchanged(read, &path, digest),
-        (None, None) => false,
+        (None, Some(digest)) if metadata.is_dir() => {
+            let copy = read_installed(&path).ok().flatten();
+            copy.is_some_and(|copy| bundle(&copy.files).digest().to_string() == *digest)
+        }
+        _ => false,
     };
-    if is_ours { Survival::OwnEntries } else { Survival::Changed("was changed since it was made".to_owned()) }
-}
-
-fn remove(read: DirectoryReader<'_>, path: &Path, made: &RecordedLink) -> Result<(), Error> {
-    match made.to {
-        Some(_) => remove_link(path).map_err(|error| Error::io("remove", path, error)),
-        None => copy::remove(read, path),
-    }
+    if is_ours { Survival::OwnEntries } else { Survival::Changed("was changed since it was made") }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::LinkStep;
-use crate::connect::{ClientFiles, Connection, present};
+use crate::connect::{ClientFiles, Connection, OwnEntries, connections, present};
 use crate::library::OpenLibrary;
-use crate::{CLIENTS, Client, Places, paths};
+use crate::{CLIENTS, Client, Places};
 
 /// A warning about links, with a hint.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub fn warnings(
     steps: &[LinkStep<'_>],
 ) -> Vec<Warning> {
     let made = steps.iter().filter(|step| step.is_free());
-    let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();
-    let planned = made.map(|step| (step.path.clone(), paths::of(step.entry))).collect();
+    let names: BTreeSet<String> = made.clone().map(|step| step.skill.name.to_owned()).collect();
+    let planned = made.map(|step| (step.path.clone(), step.skill.directory.clone())).collect();
     let files = ClientFiles::new(library, places, connections, planned, linked);
     let mut present = present(places, connections);
     present.extend(linked);
@@ -52,14 +52,10 @@ pub fn warnings(
 }
 
 /// Returns the warnings about clients that read some of the skills `names` twice because of links that were made.
-pub(super) fn warnings_after(
-    library: OpenLibrary<'_>,
-    places: &Places,
-    connections: &[Connection],
-    names: &BTreeSet<String>,
-) -> Vec<Warning> {
-    let files = ClientFiles::new(library, places, connections, BTreeMap::new(), &[]);
-    let present = present(places, connections);
+pub fn warnings_after(library: OpenLibrary<'_>, places: &Places, names: &BTreeSet<String>) -> Vec<Warning> {
+    let connections = connections(&OwnEntries::new(places), places);
+    let files = ClientFiles::new(library, places, &connections, BTreeMap::new(), &[]);
+    let present = present(places, &connections);
     let there = present.iter().filter(|client| places.is_there(client));
     let warning = |client: &&'static Client| {
         let (message, hint) = files.offered_twice(places, client, None, names, &present)?;

@@ -1,20 +1,19 @@
 //! Carries out a change.
 
-use std::fs;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
 
 use super::installed::InstalledSkill;
-use super::journal::{FileStep, Journal, JournalLink, JournalSkill, named_bundles};
+use super::journal::{Journal, JournalSkill, named_bundles};
 use super::parallel::in_parallel;
+use super::path_step::PathStep;
 use super::place::ChangePlace;
 use super::recover::undo;
-use super::steps::{discard_removed, remove_links, set, write_files};
+use super::steps::{discard_removed, set, sync_all};
 use super::writer_lock::WriterLock;
-use crate::history::sync_skills;
 use crate::store::{LazyStore, put_skills_safely};
 use crate::{Error, clock};
 
@@ -22,27 +21,27 @@ use crate::{Error, clock};
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The steps of a change, which are all taken, or none.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ChangeSteps<'c> {
+    /// The command that makes the change, for messages.
+    pub command: &'c str,
     /// The skills that change.
     pub skills: Vec<SkillStep<'c>>,
-    /// Links that lead to removed skills and go with them.
-    pub links: &'c [PathBuf],
-    /// Files that are written last, in this order.
-    pub files: Vec<FileStep>,
+    /// The other steps, which are taken in this order once the skills are in place. No two are about the same file.
+    pub steps: Vec<PathStep>,
 }
 
 /// A skill that changes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SkillStep<'c> {
-    /// Its name.
-    pub name: &'c SkillName,
+    /// Its directory.
+    pub directory: PathBuf,
     /// Its files as they are; none if it is added.
-    pub before: Option<&'c SkillFiles>,
+    pub before: Option<Cow<'c, SkillFiles>>,
     /// Its files as they will be; none if it is removed.
-    pub after: Option<&'c SkillFiles>,
+    pub after: Option<Cow<'c, SkillFiles>>,
     /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
-    pub others: &'c [String],
+    pub others: Cow<'c, [String]>,
 }
 
 /// The reason why a change was not carried out.
@@ -60,58 +59,40 @@ impl From<Error> for FailedChange {
     }
 }
 
-/// A change that was carried out. Until this value is dropped nobody else changes the place, and after a crash [`recover`]
-/// returns the change as completed, so that what goes with it, such as links, can be completed too.
-///
-/// [`recover`]: super::recover
-#[derive(Debug)]
-#[must_use]
-pub struct AppliedChange {
-    place: ChangePlace,
-    _lock: WriterLock,
-}
-
-impl Drop for AppliedChange {
-    fn drop(&mut self) {
-        discard_removed(&self.place);
-        // A journal that stays is that of a completed change, which the next command finds to be so.
-        let _ = Journal::remove(&self.place);
-    }
-}
-
-/// Takes the steps of `change`, all of them or none; before the first one, `store` has the files of all its skills. The caller holds
-/// `lock` since it read what is as before, and has completed or undone an interrupted change.
+/// Takes the steps of `change`, all of them or none. The caller holds `lock` since it read what is as before. The change is recorded.
 ///
 /// Fails with [`ErrorKind::FileChanged`](crate::ErrorKind::FileChanged) or [`ErrorKind::AlreadyThere`](crate::ErrorKind::AlreadyThere)
-/// if a skill or a file is not as the change expects.
+/// if a skill, a file, a link or a directory is not as the change expects.
 pub fn apply(
-    lock: WriterLock,
+    _lock: &WriterLock,
     place: &ChangePlace,
     store: &LazyStore,
     change: &ChangeSteps<'_>,
-) -> Result<AppliedChange, FailedChange> {
-    for file in &change.files {
-        file.expect_before()?;
+) -> Result<(), FailedChange> {
+    if change.skills.is_empty() && change.steps.is_empty() {
+        return Ok(());
     }
-    let link = |path: &PathBuf| Some(JournalLink { path: path.clone(), to: fs::read_link(path).ok()? });
-    let links = change.links.iter().filter_map(link).collect();
-    let mut journal = Journal { skills: Vec::new(), files: change.files.clone(), links, is_undo: false };
+    change.steps.iter().try_for_each(PathStep::expect_file)?;
     if !change.skills.is_empty() {
         store_skills(place, store, change)?;
     }
-    let digest = |files: &SkillFiles| bundle(files).digest();
-    journal.skills = in_parallel(&change.skills, |skill| JournalSkill {
-        name: skill.name.clone(),
-        before: skill.before.map(digest),
-        after: skill.after.map(digest),
+    let digest = |files: &Cow<'_, SkillFiles>| bundle(files).digest();
+    let skills = in_parallel(&change.skills, |skill| JournalSkill {
+        directory: skill.directory.clone(),
+        before: skill.before.as_ref().map(digest),
+        after: skill.after.as_ref().map(digest),
         others: skill.others.to_vec(),
     });
+    let (command, steps) = (change.command.to_owned(), change.steps.clone());
+    let mut journal = Journal { command, skills, steps, is_undo: false };
     journal.write(place)?;
-    if let Err(error) = carry_out(place, change, &journal) {
+    if let Err(error) = carry_out(change, &mut journal) {
         let undo = undo(place, store, &mut journal).err().map(Box::new);
         return Err(FailedChange { error, undo });
     }
-    Ok(AppliedChange { place: place.clone(), _lock: lock })
+    discard_removed(&journal.skills);
+    Journal::record(place);
+    Ok(())
 }
 
 /// Stores the files of the skills as they are, which are needed to undo the change, and as they will be, which are needed to complete it,
@@ -122,19 +103,28 @@ fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>
         // What cannot be removed now can be later.
         let _ = store.collect_garbage(&named_bundles(journals), time);
     }
-    let skills: Vec<&SkillFiles> =
-        change.skills.iter().flat_map(|skill| [skill.before, skill.after]).flatten().collect();
+    let skills = change.skills.iter().flat_map(|skill| [&skill.before, &skill.after]);
+    let skills: Vec<&SkillFiles> = skills.flatten().map(|files| &**files).collect();
     put_skills_safely(&*store, &skills)
 }
 
-fn carry_out(place: &ChangePlace, change: &ChangeSteps<'_>, journal: &Journal) -> Result<(), Error> {
+/// Carries out `change`. If a step fails, `journal` is left with those that were taken.
+fn carry_out(change: &ChangeSteps<'_>, journal: &mut Journal) -> Result<(), Error> {
     let outcomes = in_parallel(&change.skills, |skill| {
         let others = skill.others.to_vec();
-        let before = skill.before.map(|files| InstalledSkill { files: files.clone(), others });
-        set(place, skill.name, before.as_ref(), skill.after)
+        let before = skill.before.as_deref().map(|files| InstalledSkill { files: files.clone(), others });
+        set(&skill.directory, before.as_ref(), skill.after.as_deref())
     });
-    outcomes.into_iter().collect::<Result<(), Error>>()?;
-    sync_skills(&place.skills)?;
-    remove_links(&journal.links);
-    write_files(&journal.files)
+    let skills = outcomes.into_iter().collect::<Result<(), Error>>().and_then(|()| sync_all(&journal.skills));
+    let mut taken = 0;
+    let outcome = skills.and_then(|()| {
+        change.steps.iter().try_for_each(|step| {
+            step.take()?;
+            taken += 1;
+            Ok(())
+        })
+    });
+    journal.steps.truncate(taken);
+    change.steps.iter().for_each(PathStep::sync);
+    outcome
 }

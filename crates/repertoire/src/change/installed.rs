@@ -53,7 +53,8 @@ fn read(
         let kind = child.file_type()?;
         match path {
             Some(path) if kind.is_file() => {
-                let bytes = regular_file::read_no_follow(&child.path(), FILE_BYTES)?;
+                let bytes = regular_file::read_no_follow(&child.path(), FILE_BYTES)
+                    .map_err(|error| io::Error::new(error.kind(), format!("{shown}: {error}")))?;
                 if skill.files.len() >= FILES {
                     return Err(too_large(format!("a skill has at most {FILES} files")));
                 }

@@ -1,34 +1,45 @@
 //! The journal of a change, from which it is completed or undone after a crash.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use repertoire_model::{Digest, SkillName, SkillPath};
+use repertoire_model::Digest;
 use serde::{Deserialize, Serialize};
 
+use super::leftovers::remove_oldest;
+use super::path_step::PathStep;
 use super::place::ChangePlace;
-use super::replace_file::{FileKind, MAX_FILE_BYTES, read_file, replace_file};
-use crate::{Error, ErrorKind};
+use super::replace_file::{FileKind, read_file, replace_file};
+use crate::Error;
 
 /// The version of the format.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The largest journal that is read, in bytes.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
+/// The most changes of a place that are recorded.
+const MAX_RECORDS: usize = 20;
+
 /// The ending of the names of journals.
 pub(super) const ENDING: &str = "json";
+
+/// The ending of the names of the records of changes that were carried out.
+pub(super) const RECORD_ENDING: &str = "done";
 
 /// A change that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Journal {
+    /// The name of the command, for messages.
+    pub(super) command: String,
     /// The skills, with the digests of their files before and after the change.
     pub(super) skills: Vec<JournalSkill>,
-    /// The files, which are written last and in this order.
-    pub(super) files: Vec<FileStep>,
-    /// Links to removed skills.
-    pub(super) links: Vec<JournalLink>,
+    /// The other steps, which are taken in this order once the skills are in place.
+    pub(super) steps: Vec<PathStep>,
     /// `true` if the change could not be completed, and is being undone.
     pub(super) is_undo: bool,
 }
@@ -36,7 +47,8 @@ pub(super) struct Journal {
 /// A skill that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JournalSkill {
-    pub(super) name: SkillName,
+    /// Its directory.
+    pub(super) directory: PathBuf,
     /// None if it is added.
     pub(super) before: Option<Digest>,
     /// None if it is removed.
@@ -45,58 +57,30 @@ pub(super) struct JournalSkill {
     pub(super) others: Vec<String>,
 }
 
-impl FileStep {
-    /// Fails with [`ErrorKind::FileChanged`] if the file is not as before.
-    pub(super) fn expect_before(&self) -> Result<(), Error> {
-        if read_file(&self.path, MAX_FILE_BYTES)?.as_deref() == self.before.as_deref().map(str::as_bytes) {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::FileChanged).at(&self.path))
-    }
-}
-
-/// A link that is removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct JournalLink {
-    pub(super) path: PathBuf,
-    /// The text of the link.
-    pub(super) to: PathBuf,
-}
-
-/// A file that changes with the skills, such as a lock. It is written as [`FileKind::Record`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileStep {
-    /// Its absolute path.
-    pub path: PathBuf,
-    /// Its text as it is; none if it is not there.
-    pub before: Option<String>,
-    /// Its text as it will be; none if it is removed.
-    pub after: Option<String>,
-}
-
 #[derive(Serialize, Deserialize)]
 struct JournalJson {
     version: u32,
+    command: String,
     skills: Vec<SkillJson>,
-    files: Vec<FileStep>,
-    links: Vec<JournalLink>,
+    steps: Vec<PathStep>,
     #[serde(default)]
     is_undo: bool,
 }
 
 #[derive(Serialize, Deserialize)]
 struct SkillJson {
-    name: String,
+    directory: PathBuf,
     before: Option<String>,
     after: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<String>,
 }
 
-/// Returns the digests of all bundles that the journals in `directory` name.
+/// Returns the digests of all bundles that the journals and records in `directory` name.
 pub(super) fn named_bundles(directory: &Path) -> BTreeSet<Digest> {
     let paths = fs::read_dir(directory).into_iter().flatten().flatten().map(|child| child.path());
-    let journals = paths.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    let is_journal = |ending: &OsStr| ending == ENDING || ending == RECORD_ENDING;
+    let journals = paths.filter(|path| path.extension().is_some_and(is_journal));
     let journals = journals.filter_map(|path| parse(&read_file(&path, MAX_BYTES).ok()??));
     journals
         .flat_map(|journal| journal.skills)
@@ -117,22 +101,36 @@ impl Journal {
     /// Writes the journal.
     pub(super) fn write(&self, place: &ChangePlace) -> Result<(), Error> {
         let skill = |skill: &JournalSkill| SkillJson {
-            name: skill.name.to_string(),
+            directory: skill.directory.clone(),
             before: skill.before.map(|digest| digest.to_string()),
             after: skill.after.map(|digest| digest.to_string()),
             others: skill.others.clone(),
         };
         let journal = JournalJson {
             version: VERSION,
+            command: self.command.clone(),
             skills: self.skills.iter().map(skill).collect(),
-            files: self.files.clone(),
-            links: self.links.clone(),
+            steps: self.steps.clone(),
             is_undo: self.is_undo,
         };
         let path = place.file(ENDING);
         let bytes = serde_json::to_vec(&journal)
-            .map_err(|error| Error::io("write", &path, std::io::Error::other(error)))?;
-        replace_file(&path, FileKind::Record, Some(&bytes))
+            .map_err(|error| Error::io("write", &path, io::Error::other(error)))?;
+        // It has texts of other programs' configuration.
+        replace_file(&path, FileKind::PrivateRecord, Some(&bytes))
+    }
+
+    /// Keeps the journal of `place` as the record of a change that was carried out, and removes the oldest records.
+    pub(super) fn record(place: &ChangePlace) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let (Some(directory), Some(name)) = (place.journal.parent(), place.journal.file_name()) else {
+            return;
+        };
+        let suffix = format!(".{}.{RECORD_ENDING}", name.to_string_lossy());
+        // A change that cannot be recorded was made all the same. A journal that stays is that of a completed change, which the next
+        // command finds to be so.
+        let _ = fs::rename(place.file(ENDING), directory.join(format!("{:015}{suffix}", now.as_millis())));
+        remove_oldest(directory, &suffix, MAX_RECORDS);
     }
 
     /// Removes the journal of `place`: the change has ended.
@@ -151,11 +149,10 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
         None => Some(None),
     };
     let skill = |skill: SkillJson| {
-        let name = SkillName::new(&skill.name).filter(|name| SkillPath::new(name.as_str()).is_ok())?;
         let (before, after) = (digest(skill.before)?, digest(skill.after)?);
-        Some(JournalSkill { name, before, after, others: skill.others })
+        Some(JournalSkill { directory: skill.directory, before, after, others: skill.others })
     };
     let skills: Option<Vec<JournalSkill>> = journal.skills.into_iter().map(skill).collect();
-    let JournalJson { files, links, is_undo, .. } = journal;
-    Some(Journal { skills: skills?, files, links, is_undo })
+    let JournalJson { command, steps, is_undo, .. } = journal;
+    Some(Journal { command, skills: skills?, steps, is_undo })
 }

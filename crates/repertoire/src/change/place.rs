@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use repertoire_model::SkillName;
-
 /// The place of a change: a project, or the home directory of a user.
 #[derive(Debug, Clone)]
 pub struct ChangePlace {
@@ -17,11 +15,6 @@ pub struct ChangePlace {
 }
 
 impl ChangePlace {
-    /// Returns the directory of the skill `name`.
-    pub(super) fn directory(&self, name: &SkillName) -> PathBuf {
-        self.skills.join(name.as_str())
-    }
-
     /// Returns the path of a file beside the journal.
     pub(super) fn file(&self, ending: &str) -> PathBuf {
         self.journal.with_extension(ending)

@@ -1,29 +1,39 @@
 //! Completes or undoes a change that a crash interrupted.
 
+use std::path::PathBuf;
+
+use repertoire_model::Digest;
 use repertoire_model::patch::{SkillFiles, bundle};
-use repertoire_model::{Digest, SkillName};
 
 use super::installed::{InstalledSkill, read_installed};
 use super::journal::{ENDING, Journal, JournalSkill};
+use super::path_step::PathStep;
 use super::place::ChangePlace;
-use super::steps::{
-    discard_removed, known_files, put_back, remove_links, removed_directory, restore_files, restore_links,
-    set, write_files,
-};
+use super::steps::{discard_removed, put_back, removed_directory, set, sync_all};
 use super::writer_lock::WriterLock;
 use crate::Error;
-use crate::history::{lock_skill, remove_unfinished_writes, sync_skills};
+use crate::history::{lock_skill, remove_unfinished_writes};
 use crate::store::{LazyStore, find_skill_files};
+
+/// The recovery of an interrupted change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// The command that made the change.
+    pub command: String,
+    /// The end of the change.
+    pub end: RecoveryEnd,
+}
 
 /// The end of an interrupted change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Recovery {
-    /// It was completed, and these are its skills.
-    Completed(Vec<SkillName>),
+pub enum RecoveryEnd {
+    /// It was completed.
+    Completed,
     /// It was undone.
     Undone,
-    /// It can be neither completed nor undone, because files of skills are not stored any more. These skills are left as they are.
-    Abandoned(Vec<SkillName>),
+    /// It can be neither completed nor undone, because files of skills are not stored any more. The skills in these directories are left
+    /// as they are.
+    Abandoned(Vec<PathBuf>),
 }
 
 /// Completes or undoes an interrupted change at `place`; `None` if there is none, or another process is at it. `store` is only opened
@@ -34,8 +44,8 @@ pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery
         return Ok(None);
     }
     match WriterLock::try_acquire(place)? {
-        Some(lock) => {
-            let recovery = recover_locked(&lock, place, store)?;
+        Some(_lock) => {
+            let recovery = recover_locked(place, store)?;
             let skills = lock_skill(&place.skills.join("x"))?;
             remove_unfinished_writes(&place.skills, &skills);
             Ok(recovery)
@@ -44,61 +54,68 @@ pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery
     }
 }
 
-/// Completes or undoes an interrupted change, as [`recover`], for a caller that holds the lock.
-pub fn recover_locked(
-    _lock: &WriterLock,
-    place: &ChangePlace,
-    store: &LazyStore,
-) -> Result<Option<Recovery>, Error> {
+/// Waits until no other process changes `place`, and completes or undoes an interrupted change. Until the result is dropped, others wait.
+pub fn begin(place: &ChangePlace, store: &LazyStore) -> Result<WriterLock, Error> {
+    let lock = WriterLock::acquire(place)?;
+    recover_locked(place, store)?;
+    Ok(lock)
+}
+
+fn recover_locked(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     let Some(mut journal) = Journal::read(place)? else { return Ok(None) };
-    if !journal.is_undo && complete(place, store, &journal)? {
-        discard_removed(place);
-        Journal::remove(place)?;
-        let names = journal.skills.into_iter().map(|skill| skill.name).collect();
-        return Ok(Some(Recovery::Completed(names)));
-    }
-    undo(place, store, &mut journal).map(Some)
+    let end = if !journal.is_undo && complete(store, &journal)? {
+        discard_removed(&journal.skills);
+        Journal::record(place);
+        RecoveryEnd::Completed
+    } else {
+        undo(place, store, &mut journal)?
+    };
+    Ok(Some(Recovery { command: journal.command, end }))
 }
 
 /// Completes the change of `journal`; returns `false` if that is not possible.
-fn complete(place: &ChangePlace, store: &LazyStore, journal: &Journal) -> Result<bool, Error> {
-    let steps = steps(place, store, &journal.skills, Direction::Forward)?;
+fn complete(store: &LazyStore, journal: &Journal) -> Result<bool, Error> {
+    let steps = steps(store, &journal.skills, Direction::Forward)?;
     if steps.iter().any(|step| step.is_impossible) {
         return Ok(false);
     }
     // Some may have been done when one fails; then all are undone.
-    if steps.iter().try_for_each(|step| step.take(place)).is_err() {
+    if steps.iter().try_for_each(SkillRecovery::take).is_err() {
         return Ok(false);
     }
-    sync_skills(&place.skills)?;
-    remove_links(&journal.links);
-    write_files(&known_files(&journal.files)?)?;
-    Ok(true)
+    sync_all(&journal.skills)?;
+    let outcome = journal.steps.iter().try_for_each(PathStep::take_if_ready);
+    journal.steps.iter().for_each(PathStep::sync);
+    Ok(outcome.is_ok())
 }
 
 /// Undoes the change of `journal`, all of it or nothing, and removes the journal. If it fails, the journal says that the change has to
 /// be undone.
-pub(super) fn undo(place: &ChangePlace, store: &LazyStore, journal: &mut Journal) -> Result<Recovery, Error> {
-    let steps = steps(place, store, &journal.skills, Direction::Back)?;
+pub(super) fn undo(
+    place: &ChangePlace,
+    store: &LazyStore,
+    journal: &mut Journal,
+) -> Result<RecoveryEnd, Error> {
+    let steps = steps(store, &journal.skills, Direction::Back)?;
     let impossible = steps.iter().filter(|step| step.is_impossible);
-    let abandoned: Vec<SkillName> = impossible.map(|step| step.skill.name.clone()).collect();
-    let recovery = if abandoned.is_empty() {
+    let abandoned: Vec<PathBuf> = impossible.map(|step| step.skill.directory.clone()).collect();
+    let end = if abandoned.is_empty() {
         if !journal.is_undo {
             journal.is_undo = true;
             // On a full disk this fails, and what is undone may be redone by the next command: all of it or nothing, too.
             let _ = journal.write(place);
         }
-        steps.iter().rev().try_for_each(|step| step.take(place))?;
-        sync_skills(&place.skills)?;
-        restore_links(&journal.links)?;
-        restore_files(&journal.files)?;
-        discard_removed(place);
-        Recovery::Undone
+        steps.iter().rev().try_for_each(SkillRecovery::take)?;
+        sync_all(&journal.skills)?;
+        journal.steps.iter().rev().try_for_each(|step| step.reversed().take_if_ready())?;
+        journal.steps.iter().for_each(PathStep::sync);
+        discard_removed(&journal.skills);
+        RecoveryEnd::Undone
     } else {
-        Recovery::Abandoned(abandoned)
+        RecoveryEnd::Abandoned(abandoned)
     };
     Journal::remove(place)?;
-    Ok(recovery)
+    Ok(end)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +125,7 @@ enum Direction {
 }
 
 /// The change of one skill, as it lies there.
-struct Step<'j> {
+struct SkillRecovery<'j> {
     skill: &'j JournalSkill,
     found: Option<InstalledSkill>,
     /// The change that is to be made.
@@ -129,30 +146,24 @@ enum StepKind {
 }
 
 fn steps<'j>(
-    place: &ChangePlace,
     store: &LazyStore,
     skills: &'j [JournalSkill],
     direction: Direction,
-) -> Result<Vec<Step<'j>>, Error> {
-    skills.iter().map(|skill| Step::new(place, store, skill, direction)).collect()
+) -> Result<Vec<SkillRecovery<'j>>, Error> {
+    skills.iter().map(|skill| SkillRecovery::new(store, skill, direction)).collect()
 }
 
-impl<'j> Step<'j> {
-    fn new(
-        place: &ChangePlace,
-        store: &LazyStore,
-        skill: &'j JournalSkill,
-        direction: Direction,
-    ) -> Result<Self, Error> {
-        let found = read_installed(&place.directory(&skill.name))?;
-        let mut step = Step { skill, found, kind: StepKind::None, is_impossible: false };
+impl<'j> SkillRecovery<'j> {
+    fn new(store: &LazyStore, skill: &'j JournalSkill, direction: Direction) -> Result<Self, Error> {
+        let found = read_installed(&skill.directory)?;
+        let mut step = Self { skill, found, kind: StepKind::None, is_impossible: false };
         let (from, to) = match direction {
             Direction::Forward => (skill.before, skill.after),
             Direction::Back => (skill.after, skill.before),
         };
         let is_moved_aside = skill.after.is_none() && step.found.is_none();
         if is_moved_aside
-            && let Some(removed) = read_installed(&removed_directory(place, &skill.name))?
+            && let Some(removed) = read_installed(&removed_directory(&skill.directory))?
             && (direction == Direction::Back || !is_as_before(&removed, skill))
         {
             // An edit that came in between stays.
@@ -178,13 +189,13 @@ impl<'j> Step<'j> {
     }
 
     /// Makes the change.
-    fn take(&self, place: &ChangePlace) -> Result<(), Error> {
-        let (name, found) = (&self.skill.name, self.found.as_ref());
+    fn take(&self) -> Result<(), Error> {
+        let (directory, found) = (&self.skill.directory, self.found.as_ref());
         match &self.kind {
             StepKind::None => Ok(()),
-            StepKind::Set(files) => set(place, name, found, Some(files)),
-            StepKind::Remove => set(place, name, found, None),
-            StepKind::PutBack => put_back(place, name),
+            StepKind::Set(files) => set(directory, found, Some(files)),
+            StepKind::Remove => set(directory, found, None),
+            StepKind::PutBack => put_back(directory),
         }
     }
 }

@@ -27,6 +27,8 @@ pub enum FileKind<'b> {
     /// A file that this program alone writes, and that must survive a power failure. Its permissions stay, and a link stays a link: the
     /// file that it leads to is replaced.
     Record,
+    /// As a record, but only its owner may read it, and a link is replaced by a file.
+    PrivateRecord,
     /// A file that this program alone writes, and can make again: only its owner may read it, and after a power failure it may be
     /// without content.
     Cache,
@@ -54,7 +56,7 @@ pub fn replace_file(path: &Path, kind: FileKind<'_>, after: Option<&[u8]>) -> Re
     let old = match kind {
         FileKind::User { before } => as_before(path, before)?,
         FileKind::Record => fs::metadata(path).ok(),
-        FileKind::Cache => None,
+        FileKind::PrivateRecord | FileKind::Cache => None,
     };
     let Some(after) = after else {
         return match fs::remove_file(path) {
@@ -67,7 +69,7 @@ pub fn replace_file(path: &Path, kind: FileKind<'_>, after: Option<&[u8]>) -> Re
         fs::create_dir_all(parent).map_err(failed)?;
     }
     // Permissions are given later: a private file is never readable by others, not even for a moment.
-    let is_private = old.is_some() || kind == FileKind::Cache;
+    let is_private = old.is_some() || matches!(kind, FileKind::PrivateRecord | FileKind::Cache);
     let mut file = create(parent, path, is_private).map_err(failed)?;
     if let Some(old) = old {
         #[cfg(unix)]
@@ -87,13 +89,18 @@ pub fn replace_file(path: &Path, kind: FileKind<'_>, after: Option<&[u8]>) -> Re
             let _ = sync(parent);
             Ok(())
         }
-        FileKind::Record => sync(parent).map_err(failed),
+        FileKind::Record | FileKind::PrivateRecord => sync(parent).map_err(failed),
         FileKind::Cache => Ok(()),
     }
 }
 
+/// Fails if the file of a user at `path` does not hold `before`, or may not be written.
+pub fn check_user_file(path: &Path, before: Option<&str>) -> Result<(), Error> {
+    as_before(path, before.map(str::as_bytes)).map(drop)
+}
+
 /// Makes new names in `directory` survive a power failure.
-fn sync(directory: &Path) -> io::Result<()> {
+pub(super) fn sync(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 

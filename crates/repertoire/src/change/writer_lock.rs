@@ -24,7 +24,7 @@ pub struct WriterLock {
 
 impl WriterLock {
     /// Waits until no other process changes `place`.
-    pub fn acquire(place: &ChangePlace) -> Result<Self, Error> {
+    pub(super) fn acquire(place: &ChangePlace) -> Result<Self, Error> {
         let end = Instant::now() + TIMEOUT;
         let file = loop {
             if let Some(file) = open(place)? {
@@ -49,6 +49,13 @@ fn open(place: &ChangePlace) -> Result<Option<File>, Error> {
     let path = place.file("lock");
     let directory = path.parent().unwrap_or(&path);
     fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        // Earlier versions let everybody read it. One that belongs to another user stays as it is.
+        let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
+    }
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| Error::io("write", &path, error))?;
     match file.try_lock() {

@@ -59,12 +59,13 @@ fn change(before: Option<(&str, &str)>, after: Option<(&str, &str)>) -> Change {
         locked_before: before.map(|(_, added)| locked(added)),
         locked: after.map(|(_, added)| locked(added)),
     };
-    Change { skills: vec![skill], links: Vec::new() }
+    Change { skills: vec![skill], others: ChangeSteps { command: "rep add", ..ChangeSteps::default() } }
 }
 
 impl Fixture {
     fn apply(&self, change: &Change) -> Result<Vec<String>, Error> {
-        apply(&self.installation, &self.store, change).map(|applied| applied.notes.clone())
+        let lock = begin(&self.installation, &self.store)?;
+        apply(&lock, &self.installation, &self.store, change)
     }
 
     fn locked(&self) -> Option<LockedSkill> {

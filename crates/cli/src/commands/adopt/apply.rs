@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use repertoire_clients::adopt::{AdoptPlan, GatheredSkill, GatheredSkills, original};
-use repertoire_clients::{Places, paths};
+use repertoire::change::ChangeSteps;
+use repertoire_app::workspace::ChangeSite;
+use repertoire_clients::adopt::{AdoptPlan, GatheredSkill, original};
+use repertoire_clients::paths;
 use repertoire_model::text::count;
 use serde::Serialize;
 use serde_json::json;
@@ -13,6 +15,7 @@ use crate::change_guard::ChangeGuard;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
+use crate::wire::Context;
 
 /// A skill in the report.
 #[derive(Serialize)]
@@ -28,7 +31,7 @@ struct SkillJson {
 /// Shows `plan`, and carries it out if that is wanted.
 pub(super) fn run(
     ui: &mut Ui,
-    places: &Places,
+    context: &Context,
     args: &AdoptArgs,
     base: &Path,
     plan: &AdoptPlan,
@@ -60,16 +63,16 @@ pub(super) fn run(
         _ if args.print => Consent::Refused,
         number => ui.consent(&format!("gather {}?", count(number, "skill")), args.yes)?,
     };
-    let GatheredSkills { number, failure } = if consent == Consent::Given && !plan.skills.is_empty() {
+    let mut number = 0;
+    if consent == Consent::Given && !plan.skills.is_empty() {
         guard.begin();
-        plan.gather(places, args.owner(), base)?
-    } else {
-        GatheredSkills { number: 0, failure: None }
-    };
-    report(ui, base, plan, number)?;
-    if let Some(error) = failure {
-        return Err(error.into());
+        let site = ChangeSite::of(&context.env, args.owner())?;
+        let lock = site.begin()?;
+        let steps = plan.steps(&context.env.places(), args.owner(), base)?;
+        site.apply(&lock, &ChangeSteps { command: "rep adopt", steps, ..ChangeSteps::default() })?;
+        number = plan.skills.len();
     }
+    report(ui, base, plan, number)?;
     if consent != Consent::Given && !args.print {
         let what = format!("{} would be gathered", count(plan.skills.len(), "skill"));
         return Err(not_written(consent, &what, "`--yes` gathers them without asking"));

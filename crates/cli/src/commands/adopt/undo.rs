@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use repertoire_clients::Places;
+use repertoire::change::ChangeSteps;
+use repertoire_app::workspace::ChangeSite;
 use repertoire_clients::adopt::{AdoptUndo, CopyState, RestoredCopy};
 use repertoire_model::text::count;
 use serde::Serialize;
@@ -13,6 +14,7 @@ use crate::change_guard::ChangeGuard;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
+use crate::wire::Context;
 
 /// A copy in the report.
 #[derive(Serialize)]
@@ -38,12 +40,12 @@ impl<'c> CopyJson<'c> {
 /// Puts back the copies of the skills that are meant.
 pub(super) fn run(
     ui: &mut Ui,
-    places: &Places,
+    context: &Context,
     args: &AdoptArgs,
     base: &Path,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let mut undo = AdoptUndo::plan(places, args.options(), base)?;
+    let mut undo = AdoptUndo::plan(&context.env.places(), &args.options(), base)?;
     for copy in undo.copies.iter().filter(|copy| copy.state == CopyState::Planned) {
         ui.write_planned(Some(Style::Added), &format!("< {}", copy.path))?;
     }
@@ -56,16 +58,14 @@ pub(super) fn run(
             ui.consent(&format!("put {} back?", count(number, "copy").replace("copys", "copies")), args.yes)?
         }
     };
-    let failure = if consent == Consent::Given {
+    if consent == Consent::Given {
         guard.begin();
-        undo.carry_out(places, base)?
-    } else {
-        None
-    };
-    report(ui, base, &undo.copies)?;
-    if let Some(error) = failure {
-        return Err(error.into());
+        let site = ChangeSite::of(&context.env, args.owner())?;
+        let (lock, steps) = (site.begin()?, undo.steps(base)?);
+        site.apply(&lock, &ChangeSteps { command: "rep adopt --undo", steps, ..ChangeSteps::default() })?;
+        undo.finish(base);
     }
+    report(ui, base, &undo.copies)?;
     if consent != Consent::Given && !args.print {
         let what = format!("{planned} would be put back");
         return Err(not_written(consent, &what, "`--yes` puts them back without asking"));

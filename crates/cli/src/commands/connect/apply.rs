@@ -1,10 +1,9 @@
 //! Shows the plans, asks, and writes.
 
-use std::fs::File;
-use std::path::Path;
-
+use repertoire::change::{ChangeSteps, WriterLock};
+use repertoire_app::workspace::ChangeSite;
+use repertoire_clients::Server;
 use repertoire_clients::connect::{ConnectPlan, ConnectStep};
-use repertoire_clients::{Places, Server};
 use repertoire_model::text::count;
 
 use super::args::ConnectArgs;
@@ -16,7 +15,8 @@ use crate::ui::{Consent, Style, Ui, escape};
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(
     ui: &mut Ui,
-    places: &Places,
+    site: Option<&ChangeSite>,
+    lock: Option<WriterLock>,
     server: &Server,
     args: &ConnectArgs,
     plans: Vec<ConnectPlan>,
@@ -41,14 +41,16 @@ pub(super) fn run(
         None => Consent::Given,
         Some(files) => ui.consent(&format!("write this to {files}?"), args.yes)?,
     };
-    let is_asked = files.is_some() && !args.yes && consent == Consent::Given;
-    let _lock = is_asked.then(|| lock(places, args));
+    if let Some(site) = site.filter(|_| files.is_some() && consent == Consent::Given) {
+        let lock = lock.map_or_else(|| site.begin(), Ok)?;
+        let steps = plans.iter().filter_map(ConnectPlan::path_step).collect();
+        site.apply(&lock, &ChangeSteps { command: "rep connect", steps, ..ChangeSteps::default() })?;
+    }
     let mut exit = Exit::Success;
     let mut outcomes = Vec::new();
     for plan in plans {
-        let step = plan.step.and_then(|step| carry_out(&plan.path, &step, args, consent));
-        let (state, error) = match step {
-            Ok(state) => (state, None),
+        let (state, error) = match plan.step {
+            Ok(step) => (state(&step, args, consent), None),
             Err(error) => {
                 let error = CliError::from(error);
                 let code = report_to_person(&error, ui);
@@ -70,24 +72,13 @@ pub(super) fn run(
     }
 }
 
-/// Keeps other processes from writing configurations of the same owner until the result is dropped.
-pub(super) fn lock(places: &Places, args: &ConnectArgs) -> Option<File> {
-    repertoire_clients::lock(&places.base(args.owner())?)
-}
-
-fn carry_out(
-    path: &Path,
-    step: &ConnectStep,
-    args: &ConnectArgs,
-    consent: Consent,
-) -> Result<ConnectState, repertoire_clients::Error> {
+/// Returns the state of `step` at the end.
+fn state(step: &ConnectStep, args: &ConnectArgs, consent: Consent) -> ConnectState {
     match step {
-        ConnectStep::Already => Ok(ConnectState::Already),
-        ConnectStep::Absent => Ok(ConnectState::Absent),
-        ConnectStep::Write { .. } if args.print || consent != Consent::Given => Ok(ConnectState::Planned),
-        ConnectStep::Write { .. } => {
-            step.write(path)?;
-            Ok(if args.undo { ConnectState::Removed } else { ConnectState::Connected })
-        }
+        ConnectStep::Already => ConnectState::Already,
+        ConnectStep::Absent => ConnectState::Absent,
+        ConnectStep::Write { .. } if args.print || consent != Consent::Given => ConnectState::Planned,
+        ConnectStep::Write { .. } if args.undo => ConnectState::Removed,
+        ConnectStep::Write { .. } => ConnectState::Connected,
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use repertoire_clients::link::{LinkPlan, MadeLinks, Occupancy, Warning};
+use repertoire_app::workspace::ChangeSite;
+use repertoire_clients::link::{LinkPlan, NewLinks, Occupancy, Warning};
 use repertoire_clients::paths;
 
 use super::args::LinkArgs;
@@ -10,12 +11,12 @@ use super::report::{self, LinkLine, LinkState, Notes};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Library;
+use crate::wire::Context;
 
 /// Shows `plan`, and carries it out if that is wanted.
 pub(super) fn run(
     ui: &mut Ui,
-    library: &Library,
+    context: &Context,
     args: &LinkArgs,
     base: &Path,
     mut plan: LinkPlan<'_>,
@@ -25,7 +26,7 @@ pub(super) fn run(
     for step in plan.steps.iter().filter(|step| step.is_free()) {
         let path = paths::shown(base, &step.path);
         let line = if args.copy {
-            format!("+ {path} (a copy of {})", paths::shown(base, &paths::of(step.entry)))
+            format!("+ {path} (a copy of {})", paths::shown(base, &step.skill.directory))
         } else {
             format!("+ {path} -> {}", step.to.display())
         };
@@ -41,11 +42,14 @@ pub(super) fn run(
         1 => ui.consent("make it?", args.yes)?,
         _ => ui.consent(&format!("make these {free}?"), args.yes)?,
     };
-    let MadeLinks { made, failure } = if consent == Consent::Given && !args.print {
-        plan.make(&library.registry, args.kind(), base)?
-    } else {
-        MadeLinks::default()
-    };
+    let mut made = Vec::new();
+    if consent == Consent::Given && !args.print {
+        let NewLinks { links, mut change } = plan.new_links(args.kind(), base)?;
+        change.command = "rep link";
+        let site = ChangeSite::of(&context.env, args.owner())?;
+        site.apply(&site.begin()?, &change)?;
+        made = links;
+    }
     let mut made = made.into_iter();
     let mut lines = Vec::new();
     for step in &plan.steps {
@@ -58,9 +62,6 @@ pub(super) fn run(
         lines.push(line);
     }
     report::write(ui, args, base, &lines, notes, plan.reached)?;
-    if let Some(error) = failure {
-        return Err(error.into());
-    }
     if consent != Consent::Given && !args.print {
         let what = format!("{free} would be made");
         return Err(not_written(consent, &what, "`--yes` makes them without asking"));

@@ -53,7 +53,7 @@ impl LinkLine {
         Self {
             path: paths::shown(base, &step.path),
             to: Some(step.to.display().to_string()),
-            skill: Some(step.entry.name().to_string()),
+            skill: Some(step.skill.name.to_owned()),
             clients: step.client_ids(),
             state,
             reason,
@@ -65,7 +65,7 @@ impl LinkLine {
         let (state, reason) = match &removed.state {
             RemovalState::Planned => (LinkState::Planned, None),
             RemovalState::Removed => (LinkState::Removed, None),
-            RemovalState::Changed(reason) => (LinkState::Changed, Some(reason.clone())),
+            RemovalState::Changed(reason) => (LinkState::Changed, Some((*reason).to_owned())),
         };
         let link = &removed.link;
         let (path, to, clients) = (link.path.clone(), link.to.clone(), link.clients.clone());

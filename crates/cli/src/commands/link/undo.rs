@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use repertoire::discovery::{Place, Root, Tier};
+use repertoire::change::ChangeSteps;
+use repertoire_app::workspace::ChangeSite;
 use repertoire_clients::link::{LinkRemoval, RemovalState, RemovedLink};
 use repertoire_clients::{Client, Places};
 
@@ -22,12 +23,7 @@ pub(super) fn run(
     base: &Path,
     named: &[&'static Client],
 ) -> Result<Exit, CliError> {
-    let read = |directory: &Path| {
-        let root = Root { label: "copies".to_owned(), path: directory.to_owned(), tier: Tier::Given };
-        let policy = context.settings.policy.clone();
-        context.inspect_places(vec![Place::of(root)], Vec::new(), policy).registry
-    };
-    let mut removal = LinkRemoval::plan(places, args.owner(), base, named, &read)?;
+    let mut removal = LinkRemoval::plan(places, args.owner(), base, named)?;
     let is_planned = |removed: &&RemovedLink| removed.state == RemovalState::Planned;
     for removed in removal.links.iter().filter(is_planned) {
         ui.write_planned(Some(Style::Removed), &format!("- {}", removed.link.path))?;
@@ -39,15 +35,17 @@ pub(super) fn run(
         0 => Consent::Given,
         number => ui.consent(&format!("remove {number}?"), args.yes)?,
     };
-    let failure = match consent {
-        Consent::Given => removal.carry_out(places, args.owner(), base, &read)?,
-        _ => None,
-    };
+    if consent == Consent::Given {
+        let site = ChangeSite::of(&context.env, args.owner())?;
+        let lock = site.begin()?;
+        // They may have changed while the user was asked.
+        removal = LinkRemoval::plan(places, args.owner(), base, named)?;
+        let change = ChangeSteps { command: "rep link --undo", ..removal.change(base)? };
+        site.apply(&lock, &change)?;
+        removal.finish(base);
+    }
     let lines: Vec<LinkLine> = removal.links.iter().map(LinkLine::of_removed).collect();
     report::write(ui, args, base, &lines, &Notes::default(), 0)?;
-    if let Some(error) = failure {
-        return Err(error.into());
-    }
     if consent != Consent::Given && !args.print {
         let what = format!("{planned} would be removed");
         return Err(not_written(consent, &what, "`--yes` removes them without asking"));

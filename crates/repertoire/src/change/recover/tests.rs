@@ -1,16 +1,17 @@
 //! Tests of changes that fail or are interrupted.
 
+use std::borrow::Cow;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use repertoire_model::SkillPath;
 use repertoire_model::patch::FileData;
-use repertoire_model::{SkillName, SkillPath};
 
 use super::*;
 use crate::ErrorKind;
-use crate::change::journal::{FileStep, JournalLink, named_bundles};
-use crate::change::{AppliedChange, ChangeSteps, FailedChange, SkillStep, apply};
+use crate::change::journal::{RECORD_ENDING, named_bundles};
+use crate::change::{ChangeSteps, FailedChange, FileStep, SkillStep, apply};
 use crate::store::{Blob, MemoryStore, Store, Versions as _, put_skill};
 
 struct Fixture {
@@ -37,12 +38,8 @@ fn files(text: &str) -> SkillFiles {
     [(SkillPath::new("SKILL.md").unwrap(), FileData::new(text))].into_iter().collect()
 }
 
-fn name(text: &str) -> SkillName {
-    SkillName::new(text).unwrap()
-}
-
-fn completed(names: &[&str]) -> Option<Recovery> {
-    Some(Recovery::Completed(names.iter().map(|text| name(text)).collect()))
+fn ended(end: RecoveryEnd) -> Option<Recovery> {
+    Some(Recovery { command: "rep add".to_owned(), end })
 }
 
 fn text(text: &str) -> Option<String> {
@@ -53,18 +50,22 @@ fn text(text: &str) -> Option<String> {
 type SkillTexts<'t> = (&'t str, Option<&'t str>, Option<&'t str>, &'t [&'t str]);
 
 impl Fixture {
+    fn skill(&self, name: &str) -> PathBuf {
+        self.place.skills.join(name)
+    }
+
     /// Returns the text of a skill and the lock.
     fn state(&self, skill: &str) -> (Option<String>, Option<String>) {
         let read = |path: PathBuf| {
             let bytes = crate::regular_file::read(&path, 1000).ok()?;
             Some(String::from_utf8(bytes).unwrap())
         };
-        let skill = self.place.directory(&name(skill)).join("SKILL.md");
+        let skill = self.skill(skill).join("SKILL.md");
         (read(skill), read(self.lock.clone()))
     }
 
     fn put(&self, skill: &str, text: &str) {
-        let directory = self.place.directory(&name(skill));
+        let directory = self.skill(skill);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("SKILL.md"), text).unwrap();
     }
@@ -73,12 +74,18 @@ impl Fixture {
     fn interrupt(&self, before: Option<&str>, after: Option<&str>) {
         let digest = |text: Option<&str>| text.map(|text| put_skill(&*self.memory, &files(text)).unwrap());
         let (before, after) = (digest(before), digest(after));
-        self.write_journal(vec![JournalSkill { name: name("a"), before, after, others: Vec::new() }]);
+        self.write_journal(vec![JournalSkill {
+            directory: self.skill("a"),
+            before,
+            after,
+            others: Vec::new(),
+        }]);
     }
 
     fn write_journal(&self, skills: Vec<JournalSkill>) {
         let file = FileStep { path: self.lock.clone(), before: text("old"), after: text("new") };
-        let journal = Journal { skills, files: vec![file], links: Vec::new(), is_undo: false };
+        let (command, steps) = ("rep add".to_owned(), vec![PathStep::Record(file)]);
+        let journal = Journal { command, skills, steps, is_undo: false };
         journal.write(&self.place).unwrap();
     }
 
@@ -88,23 +95,17 @@ impl Fixture {
         self.memory.put_blobs(&[Blob { digest, bytes: b"damaged".to_vec() }]).unwrap();
     }
 
-    /// Carries out a change of `skills` and removes `links`.
-    fn apply(&self, skills: &[SkillTexts<'_>], links: &[PathBuf]) -> Result<AppliedChange, FailedChange> {
-        type Owned = (SkillName, Option<SkillFiles>, Option<SkillFiles>, Vec<String>);
-        let owned = |&(skill, before, after, others): &SkillTexts<'_>| -> Owned {
-            let others = others.iter().map(|&other| other.to_owned()).collect();
-            (name(skill), before.map(files), after.map(files), others)
+    /// Carries out a change of `skills` and then takes `steps`.
+    fn apply(&self, skills: &[SkillTexts<'_>], steps: Vec<PathStep>) -> Result<(), FailedChange> {
+        let skill = |&(skill, before, after, others): &SkillTexts<'_>| SkillStep {
+            directory: self.skill(skill),
+            before: before.map(|text| Cow::Owned(files(text))),
+            after: after.map(|text| Cow::Owned(files(text))),
+            others: others.iter().map(|&other| other.to_owned()).collect(),
         };
-        let owned: Vec<Owned> = skills.iter().map(owned).collect();
-        let steps = owned.iter().map(|(name, before, after, others)| SkillStep {
-            name,
-            before: before.as_ref(),
-            after: after.as_ref(),
-            others,
-        });
-        let skills = steps.collect();
-        let lock = WriterLock::acquire(&self.place)?;
-        apply(lock, &self.place, &self.store, &ChangeSteps { skills, links, files: Vec::new() })
+        let skills = skills.iter().map(skill).collect();
+        let lock = begin(&self.place, &self.store)?;
+        apply(&lock, &self.place, &self.store, &ChangeSteps { command: "rep add", skills, steps })
     }
 
     fn recover(&self) -> Option<Recovery> {
@@ -125,7 +126,7 @@ fn an_interrupted_change_is_completed_wherever_it_stopped() {
             fs::write(&fixture.lock, lock).unwrap();
             fixture.interrupt(before, after);
             fs::create_dir(fixture.place.skills.join(".rep-staging-1-0-a")).unwrap();
-            assert_eq!(fixture.recover(), completed(&["a"]));
+            assert_eq!(fixture.recover(), ended(RecoveryEnd::Completed));
             assert_eq!(fixture.state("a"), (after.map(str::to_owned), text("new")), "{before:?} {after:?}");
             let left = fs::read_dir(&fixture.place.skills).unwrap().count();
             assert_eq!(left, usize::from(after.is_some()));
@@ -141,7 +142,7 @@ fn a_change_whose_files_are_lost_is_undone() {
     fixture.interrupt(Some("one"), Some("two"));
     fixture.forget("one");
     fixture.forget("two");
-    assert_eq!(fixture.recover(), Some(Recovery::Undone));
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Undone));
     assert_eq!(fixture.state("a"), (text("one"), text("old")));
 }
 
@@ -151,7 +152,7 @@ fn what_others_changed_since_stays() {
     fixture.put("a", "mine");
     fs::write(&fixture.lock, "merged by hand").unwrap();
     fixture.interrupt(Some("one"), Some("two"));
-    assert_eq!(fixture.recover(), completed(&["a"]));
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Completed));
     assert_eq!(fixture.state("a"), (text("mine"), text("merged by hand")));
 }
 
@@ -160,7 +161,7 @@ fn a_change_that_fails_halfway_leaves_everything_as_it_was() {
     let fixture = fixture();
     fixture.put("b", "mine");
     let changes = [("a", None, Some("new"), &[][..]), ("b", None, Some("new"), &[])];
-    let FailedChange { error, undo } = fixture.apply(&changes, &[]).unwrap_err();
+    let FailedChange { error, undo } = fixture.apply(&changes, Vec::new()).unwrap_err();
     assert!(undo.is_none());
     assert_eq!(error.kind(), ErrorKind::AlreadyThere);
     assert!(error.to_string().contains("is already there"), "{error}");
@@ -171,18 +172,13 @@ fn a_change_that_fails_halfway_leaves_everything_as_it_was() {
 #[test]
 fn files_are_written_with_the_skills_if_they_are_as_before() {
     let fixture = fixture();
-    let one = files("one");
     let file = |before: Option<&str>, after: Option<&str>| FileStep {
         path: fixture.lock.clone(),
         before: before.and_then(text),
         after: after.and_then(text),
     };
     let apply = |skill: &str, file: FileStep| {
-        let skill = name(skill);
-        let skills = vec![SkillStep { name: &skill, before: None, after: Some(&one), others: &[] }];
-        let lock = WriterLock::acquire(&fixture.place).unwrap();
-        let steps = ChangeSteps { skills, links: &[], files: vec![file] };
-        apply(lock, &fixture.place, &fixture.store, &steps).map(drop)
+        fixture.apply(&[(skill, None, Some("one"), &[])], vec![PathStep::Record(file)])
     };
     apply("a", file(None, Some("new"))).unwrap();
     assert_eq!(fixture.state("a"), (text("one"), text("new")));
@@ -200,7 +196,7 @@ fn two_skills(fixture: &Fixture) {
     fs::write(&fixture.lock, "old").unwrap();
     let digest = |text: &str| Some(put_skill(&*fixture.memory, &files(text)).unwrap());
     let skill = |skill: &str| JournalSkill {
-        name: name(skill),
+        directory: fixture.skill(skill),
         before: digest(&format!("old {skill}")),
         after: digest(&format!("new {skill}")),
         others: Vec::new(),
@@ -212,14 +208,14 @@ fn two_skills(fixture: &Fixture) {
 fn two_skills_are_both_completed_or_both_undone() {
     let fixture = fixture();
     two_skills(&fixture);
-    assert_eq!(fixture.recover(), completed(&["a", "b"]));
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Completed));
     assert_eq!(fixture.state("a"), (text("new a"), text("new")));
     assert_eq!(fixture.state("b").0, text("new b"));
 
     let fixture = self::fixture();
     two_skills(&fixture);
     fixture.forget("new b");
-    assert_eq!(fixture.recover(), Some(Recovery::Undone));
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Undone));
     assert_eq!(fixture.state("a"), (text("old a"), text("old")));
     assert_eq!(fixture.state("b").0, text("old b"));
 }
@@ -230,7 +226,7 @@ fn a_change_that_can_be_neither_completed_nor_undone_does_not_block_the_project(
     two_skills(&fixture);
     fixture.forget("new b");
     fixture.forget("old a");
-    assert_eq!(fixture.recover(), Some(Recovery::Abandoned(vec![name("a")])));
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Abandoned(vec![fixture.skill("a")])));
     assert_eq!(fixture.state("a"), (text("new a"), text("old")));
     assert_eq!(fixture.state("b").0, text("old b"));
 }
@@ -242,13 +238,15 @@ fn an_interrupted_change_waits_for_a_store_that_is_away() {
     let away = LazyStore::new(|| Err(Error::new(ErrorKind::Store)));
     assert_eq!(recover(&fixture.place, &away).unwrap_err().kind(), ErrorKind::Store);
     assert_eq!(fixture.state("a"), (text("new a"), text("old")));
-    assert_eq!(fixture.recover(), completed(&["a", "b"]));
+    assert_eq!(begin(&fixture.place, &away).unwrap_err().kind(), ErrorKind::Store);
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Completed));
     // Nothing is begun without it.
-    let (skill, one, two) = (name("a"), files("new a"), files("two"));
-    let skills = vec![SkillStep { name: &skill, before: Some(&one), after: Some(&two), others: &[] }];
-    let lock = WriterLock::acquire(&fixture.place).unwrap();
-    let steps = ChangeSteps { skills, links: &[], files: Vec::new() };
-    let failed = apply(lock, &fixture.place, &away, &steps).unwrap_err();
+    let lock = begin(&fixture.place, &away).unwrap();
+    let (before, after) = (Some(Cow::Owned(files("new a"))), Some(Cow::Owned(files("two"))));
+    let skill = SkillStep { directory: fixture.skill("a"), before, after, others: Cow::Borrowed(&[]) };
+    let steps = ChangeSteps { command: "rep update", skills: vec![skill], steps: Vec::new() };
+    let failed = apply(&lock, &fixture.place, &away, &steps).unwrap_err();
+    drop(lock);
     assert_eq!(failed.error.kind(), ErrorKind::Store);
     assert_eq!((fixture.state("a"), fixture.recover()), ((text("new a"), text("new")), None));
 }
@@ -267,29 +265,30 @@ fn bundles_that_a_journal_names_are_known() {
 fn a_removal_that_is_undone_restores_hidden_files_and_links() {
     let fixture = fixture();
     fixture.put("a", "one");
-    fs::write(fixture.place.skills.join("a/.env"), "secret").unwrap();
+    fs::write(fixture.skill("a/.env"), "secret").unwrap();
     fixture.put("b", "mine");
     let link = fixture.place.base.join("link");
     std::os::unix::fs::symlink("skills/a", &link).unwrap();
     // The second skill is not as it is expected.
     let removals = [("a", Some("one"), None, &[".env"][..]), ("b", Some("other"), None, &[])];
-    let error = fixture.apply(&removals, std::slice::from_ref(&link)).unwrap_err().error;
+    let steps = vec![PathStep::remove_link(&link, "skills/a")];
+    let error = fixture.apply(&removals, steps.clone()).unwrap_err().error;
     assert_eq!(error.kind(), ErrorKind::FileChanged);
-    let hidden = crate::regular_file::read(&fixture.place.skills.join("a/.env"), 100).unwrap();
+    let hidden = crate::regular_file::read(&fixture.skill("a/.env"), 100).unwrap();
     assert_eq!(hidden, b"secret");
     assert_eq!(fs::read_dir(&fixture.place.skills).unwrap().count(), 2);
     assert!(link.is_symlink());
     // Both are gone when the change fails.
-    let links = vec![JournalLink { path: link.clone(), to: "skills/a".into() }];
     let before = Some(put_skill(&*fixture.memory, &files("one")).unwrap());
-    let skill = JournalSkill { name: name("a"), before, after: None, others: vec![".env".to_owned()] };
-    let mut journal = Journal { skills: vec![skill], files: Vec::new(), links, is_undo: true };
-    let found = read_installed(&fixture.place.directory(&name("a"))).unwrap();
-    set(&fixture.place, &name("a"), found.as_ref(), None).unwrap();
-    remove_links(&journal.links);
+    let (directory, others) = (fixture.skill("a"), vec![".env".to_owned()]);
+    let skills = vec![JournalSkill { directory, before, after: None, others }];
+    let mut journal = Journal { command: String::new(), skills, steps, is_undo: true };
+    let found = read_installed(&fixture.skill("a")).unwrap();
+    set(&fixture.skill("a"), found.as_ref(), None).unwrap();
+    journal.steps[0].take().unwrap();
     assert!(!link.is_symlink() && fixture.state("a").0.is_none());
     undo(&fixture.place, &fixture.store, &mut journal).unwrap();
-    assert!(link.is_symlink() && fixture.place.skills.join("a/.env").is_file());
+    assert!(link.is_symlink() && fixture.skill("a/.env").is_file());
 }
 
 #[test]
@@ -298,27 +297,102 @@ fn files_that_are_made_while_a_skill_is_removed_are_kept() {
     fixture.put("a", "one");
     let removal = [("a", Some("one"), None, &[][..])];
     for made in ["notes.md", ".hidden"] {
-        let path = fixture.place.skills.join("a").join(made);
+        let path = fixture.skill("a").join(made);
         fs::write(&path, "mine").unwrap();
-        let error = fixture.apply(&removal, &[]).unwrap_err().error;
+        let error = fixture.apply(&removal, Vec::new()).unwrap_err().error;
         assert!(error.to_string().contains("was changed meanwhile"), "{error}");
         assert!(path.is_file(), "{made}");
         fs::remove_file(&path).unwrap();
     }
-    drop(fixture.apply(&removal, &[]).unwrap());
+    fixture.apply(&removal, Vec::new()).unwrap();
     assert_eq!(fs::read_dir(&fixture.place.skills).unwrap().count(), 0);
 }
 
+/// Returns steps of every kind, which move a directory and leave a link in its place.
+#[cfg(unix)]
+fn steps_of_every_kind(fixture: &Fixture) -> Vec<PathStep> {
+    let base = &fixture.place.base;
+    fs::create_dir_all(base.join("one/x")).unwrap();
+    fs::write(base.join("one/x/file"), "x").unwrap();
+    fs::write(base.join("settings"), "mine").unwrap();
+    let file = |path: &str, before: Option<&str>, after: Option<&str>| FileStep {
+        path: base.join(path),
+        before: before.and_then(text),
+        after: after.and_then(text),
+    };
+    vec![
+        PathStep::Move { from: base.join("one/x"), to: base.join("two/x") },
+        PathStep::make_link(base.join("one/x"), "../two/x"),
+        PathStep::UserFile(file("settings", Some("mine"), Some("mine, and ours"))),
+        PathStep::UserFile(file("made/settings", None, Some("ours"))),
+        PathStep::Record(file("record", None, Some("{}"))),
+    ]
+}
+
+/// Returns every file and link below `directory`.
+#[cfg(unix)]
+fn tree(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+        if let Ok(to) = fs::read_link(&path) {
+            found.push((path, to.into_os_string().into_encoded_bytes()));
+        } else if path.is_dir() {
+            found.extend(tree(&path));
+        } else {
+            let bytes = crate::regular_file::read(&path, 1000).unwrap();
+            found.push((path, bytes));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(unix)]
 #[test]
-fn a_change_whose_links_are_not_made_yet_is_one_that_recovery_completes() {
+fn steps_are_completed_wherever_they_stopped_and_taken_back_if_one_fails() {
+    let model = fixture();
+    let number = steps_of_every_kind(&model).len();
+    for taken in 0..=number {
+        let fixture = fixture();
+        let steps = steps_of_every_kind(&fixture);
+        let before = tree(&fixture.place.base);
+        let mut failing = steps.clone();
+        failing.insert(taken, PathStep::Move { from: fixture.skill("none"), to: fixture.skill("other") });
+        assert!(fixture.apply(&[], failing).unwrap_err().undo.is_none());
+        assert_eq!(tree(&fixture.place.base), before, "{taken}");
+
+        let command = "rep add".to_owned();
+        let journal = Journal { command, skills: Vec::new(), steps: steps.clone(), is_undo: false };
+        journal.write(&fixture.place).unwrap();
+        steps[..taken].iter().try_for_each(PathStep::take).unwrap();
+        assert_eq!(fixture.recover(), ended(RecoveryEnd::Completed));
+        let read = |path: &str| crate::regular_file::read(&fixture.place.base.join(path), 100).unwrap();
+        assert_eq!((read("one/x/file"), read("settings")), (b"x".to_vec(), b"mine, and ours".to_vec()));
+        assert_eq!((read("made/settings"), read("record")), (b"ours".to_vec(), b"{}".to_vec()));
+        assert!(fixture.place.base.join("one/x").is_symlink());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_recorded_change_can_be_taken_back() {
+    use std::os::unix::fs::PermissionsExt as _;
+
     let fixture = fixture();
-    let applied = fixture.apply(&[("a", None, Some("one"), &[])], &[]).unwrap();
-    // While the program runs, nobody else looks at its journal.
-    assert_eq!(recover(&fixture.place, &fixture.store).unwrap(), None);
-    let path = fixture.place.file(ENDING);
-    let journal = crate::regular_file::read(&path, 10_000).unwrap();
-    drop(applied);
-    assert_eq!(fixture.recover(), None);
-    fs::write(&path, journal).unwrap();
-    assert_eq!(fixture.recover(), completed(&["a"]));
+    fixture.put("a", "one");
+    let steps = steps_of_every_kind(&fixture);
+    let before = tree(&fixture.place.base);
+    fixture.apply(&[("a", Some("one"), Some("two"), &[])], steps).unwrap();
+    assert_ne!(tree(&fixture.place.base), before);
+    let journals = fixture.place.journal.parent().unwrap();
+    let paths: Vec<PathBuf> = fs::read_dir(journals).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let record = paths.iter().find(|path| path.extension().is_some_and(|it| it == RECORD_ENDING)).unwrap();
+    for path in [journals, record] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
+    }
+    assert_eq!(named_bundles(journals).len(), 2);
+    fs::rename(record, fixture.place.file(ENDING)).unwrap();
+    let mut journal = Journal::read(&fixture.place).unwrap().unwrap();
+    assert_eq!(undo(&fixture.place, &fixture.store, &mut journal).unwrap(), RecoveryEnd::Undone);
+    assert_eq!(tree(&fixture.place.base), before);
 }

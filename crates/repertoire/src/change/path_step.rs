@@ -1,0 +1,193 @@
+//! The steps of a change that are not about the files of a skill.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::leftovers::remove_leftovers;
+use super::replace_file::{FileKind, MAX_FILE_BYTES, check_user_file, read_file, replace_file, sync};
+use crate::{Error, ErrorKind};
+
+/// A step of a change: of a file, a link or a directory, with its state before and after. Paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathStep {
+    /// A file of this program, such as a lock, which is replaced as [`FileKind::Record`].
+    Record(FileStep),
+    /// A file that people and other programs edit, which is replaced as [`FileKind::User`].
+    UserFile(FileStep),
+    /// A link.
+    Link {
+        /// Its path.
+        path: PathBuf,
+        /// Its text as it is; none if nothing is there.
+        before: Option<PathBuf>,
+        /// Its text as it will be; none if it is removed.
+        after: Option<PathBuf>,
+    },
+    /// A directory that is moved to where nothing is.
+    Move {
+        /// Its path as it is.
+        from: PathBuf,
+        /// Its path as it will be.
+        to: PathBuf,
+    },
+}
+
+/// The texts of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStep {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its text as it is; none if it is not there.
+    pub before: Option<String>,
+    /// Its text as it will be; none if it is removed.
+    pub after: Option<String>,
+}
+
+impl PathStep {
+    /// Returns the step that makes the link at `path`, where nothing is.
+    pub fn make_link(path: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
+        Self::Link { path: path.into(), before: None, after: Some(to.into()) }
+    }
+
+    /// Returns the step that removes the link at `path`, which says `to`.
+    pub fn remove_link(path: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
+        Self::Link { path: path.into(), before: Some(to.into()), after: None }
+    }
+
+    /// Returns the step that takes this one back.
+    pub(super) fn reversed(&self) -> Self {
+        let file = |FileStep { path, before, after }: &FileStep| FileStep {
+            path: path.clone(),
+            before: after.clone(),
+            after: before.clone(),
+        };
+        match self {
+            Self::Record(step) => Self::Record(file(step)),
+            Self::UserFile(step) => Self::UserFile(file(step)),
+            Self::Link { path, before, after } => {
+                Self::Link { path: path.clone(), before: after.clone(), after: before.clone() }
+            }
+            Self::Move { from, to } => Self::Move { from: to.clone(), to: from.clone() },
+        }
+    }
+
+    /// Fails if it is about a file that is not as before, or may not be written.
+    pub(super) fn expect_file(&self) -> Result<(), Error> {
+        match self {
+            Self::Record(file) if !self.is_ready()? => Err(Error::new(ErrorKind::FileChanged).at(&file.path)),
+            Self::UserFile(file) => check_user_file(&file.path, file.before.as_deref()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns `true` if everything is as before the step.
+    fn is_ready(&self) -> Result<bool, Error> {
+        Ok(match self {
+            Self::Record(file) | Self::UserFile(file) => {
+                let found = read_file(&file.path, MAX_FILE_BYTES)?;
+                found.as_deref() == file.before.as_deref().map(str::as_bytes)
+            }
+            Self::Link { path, before: None, .. } => is_absent(path),
+            Self::Link { path, before: Some(to), .. } => fs::read_link(path).is_ok_and(|found| found == *to),
+            Self::Move { from, to } => {
+                from.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) && is_absent(to)
+            }
+        })
+    }
+
+    /// Takes the step. It survives a power failure once the directories of [`PathStep::sync`] are synced.
+    pub(super) fn take(&self) -> Result<(), Error> {
+        match self {
+            Self::Record(FileStep { path, after, .. }) => {
+                replace_file(path, FileKind::Record, after.as_deref().map(str::as_bytes))
+            }
+            Self::UserFile(FileStep { path, before, after }) => {
+                make_parent(path)?;
+                let kind = FileKind::User { before: before.as_deref().map(str::as_bytes) };
+                replace_file(path, kind, after.as_deref().map(str::as_bytes))
+            }
+            Self::Link { path, before, after } => {
+                if !self.is_ready()? {
+                    let kind =
+                        if before.is_none() { ErrorKind::AlreadyThere } else { ErrorKind::FileChanged };
+                    return Err(Error::new(kind).at(path));
+                }
+                if before.is_some() {
+                    remove_link(path).map_err(|error| Error::io("remove", path, error))?;
+                }
+                let Some(to) = after else { return Ok(()) };
+                make_parent(path)?;
+                make_link(to, path).map_err(|error| Error::io("make", path, error))
+            }
+            Self::Move { from, to } => {
+                make_parent(to)?;
+                // An empty directory would give way to the other one without a word.
+                if !is_absent(to) {
+                    return Err(Error::new(ErrorKind::AlreadyThere).at(to));
+                }
+                fs::rename(from, to).map_err(|error| Error::io("move", from, error))
+            }
+        }
+    }
+
+    /// Takes the step if everything is as before it: otherwise it was taken already, or others changed what it is about. The temporary
+    /// files of a writer that was killed are removed.
+    pub(super) fn take_if_ready(&self) -> Result<(), Error> {
+        if let Self::Record(file) | Self::UserFile(file) = self {
+            remove_leftovers(&file.path.canonicalize().unwrap_or_else(|_| file.path.clone()));
+        }
+        if self.is_ready()? { self.take() } else { Ok(()) }
+    }
+
+    /// Makes a link or a move survive a power failure.
+    pub(super) fn sync(&self) {
+        let paths = match self {
+            Self::Record(_) | Self::UserFile(_) => Vec::new(),
+            Self::Link { path, .. } => vec![path],
+            Self::Move { from, to } => vec![from, to],
+        };
+        for directory in paths.into_iter().filter_map(|path| path.parent()) {
+            // Some directories cannot be opened.
+            let _ = sync(directory);
+        }
+    }
+}
+
+/// Returns `true` if links can be made in `directory`, or will be once it is made: not every file system and user can.
+pub fn can_link(directory: &Path) -> bool {
+    let Some(there) = directory.ancestors().find(|above| above.is_dir()) else { return false };
+    let probe = there.join(format!(".rep-staging-link-{}", std::process::id()));
+    make_link(Path::new("x"), &probe).and_then(|()| remove_link(&probe)).is_ok()
+}
+
+fn is_absent(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn make_parent(path: &Path) -> Result<(), Error> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(parent).map_err(|error| Error::io("make", parent, error))
+}
+
+#[cfg(unix)]
+fn make_link(to: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, path)
+}
+
+#[cfg(windows)]
+fn make_link(to: &Path, path: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_dir(to, path)
+}
+
+#[cfg(not(any(unix, windows)))]
+fn make_link(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn remove_link(path: &Path) -> io::Result<()> {
+    if cfg!(windows) { fs::remove_dir(path) } else { fs::remove_file(path) }
+}
