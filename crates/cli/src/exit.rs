@@ -2,11 +2,6 @@
 
 use std::process::ExitCode;
 
-use repertoire::Reply;
-use serde_json::Value;
-
-use crate::error::CliError;
-
 /// An exit code of `rep`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -46,14 +41,6 @@ pub(crate) const TABLE: &[(Exit, &str, &str)] = &[
 ];
 
 impl Exit {
-    /// Returns the code of `reply`, whose data is `data`, or the error that it is.
-    pub(crate) fn of_reply(reply: &Reply, data: &Value) -> Result<Self, CliError> {
-        match data["error"].as_str().filter(|_| reply.is_error()) {
-            Some(error) => Err(CliError::no(error)),
-            None => Ok(Self::Success),
-        }
-    }
-
     /// Returns the number the process ends with.
     pub(crate) fn code(self) -> u8 {
         match self {

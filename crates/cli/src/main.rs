@@ -8,6 +8,7 @@
 #![allow(rustdoc::bare_urls)]
 
 mod age;
+mod answered_call;
 mod change_guard;
 mod channel_changes;
 mod cli;

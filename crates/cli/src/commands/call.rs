@@ -8,6 +8,7 @@ use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 use serde_json::{Value, json};
 
+use crate::answered_call::exit_of;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -74,7 +75,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;
-        return Exit::of_reply(&reply, &data);
+        return exit_of(&reply, &data);
     }
     ui.write_untrusted(reply.text().as_bytes())?;
     // On a terminal this was seen to already.

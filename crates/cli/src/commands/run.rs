@@ -16,6 +16,7 @@ use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{Digest, LineRange, SkillPath};
 use serde_json::{Value, json};
 
+use crate::answered_call::exit_of;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -255,7 +256,7 @@ fn write(
         return Err(person_error(context, args, &fault.kind, text));
     }
     if let Some(data) = &data {
-        return Exit::of_reply(reply, data);
+        return exit_of(reply, data);
     }
     let Answer::Tool(result) = reply.answer() else { return Ok(exit) };
     match &result.error {
