@@ -17,13 +17,13 @@ pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<P
     let library = workspace.inspect(workspace.settings.policy.clone());
     let name = entry.name().to_string();
     let pattern =
-        Pattern::new(&name).map_err(|fault| Error::usage(format!("`{name}` is no pattern: {fault}")))?;
+        Pattern::new(&name).map_err(|fault| Error::usage(format!("`{name}` is not a pattern: {fault}")))?;
     let elsewhere =
         "where the configuration is kept elsewhere, change `disabled` there and start the server again";
     // A file that is named belongs to no one, and is written alone.
     let is_named = workspace.config_input().file.is_some();
     let site = ChangeSite::of(&workspace.env, if is_named { Owner::Project } else { Owner::User })?;
-    let lock = site.begin().map_err(|error| error.hint(elsewhere))?;
+    let lock = site.begin()?;
     let mut list = disabled_list(&workspace, None)?;
     let mut changes =
         if list.is_named() { None } else { ClientChanges::open(workspace.env.places(), Owner::User, None)? };

@@ -21,7 +21,9 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
         let roots = words.clone().zip(words.skip(1)).filter(|(word, _)| *word == "--root");
         let roots = roots.map(|(_, root)| PathBuf::from(root)).collect();
         let options = WorkspaceOptions { roots, ..WorkspaceOptions::default() };
-        let Ok(context) = Context::load(env, options, Arc::new(())) else { return Vec::new() };
+        // Nothing but the settings is read: `Context::load` may ask the store.
+        let Ok(settings) = settings::load(&env, &options) else { return Vec::new() };
+        let context = Context::new(env, options, settings, Arc::new(()));
         let library = context.inspect(context.settings.policy.clone());
         let candidate = |entry: &repertoire::Entry| {
             let description = entry.document.description.to_string();

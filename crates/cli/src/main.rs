@@ -96,6 +96,7 @@ fn needs_whole_changes(command: &Command) -> bool {
             | Adopt(_)
             | Disable(_)
             | Enable(_)
+            | Migrate(_)
             | Rollback(_)
             | Proposals(_)
             | Publish(_)
@@ -104,7 +105,8 @@ fn needs_whole_changes(command: &Command) -> bool {
         command,
         Serve(_) | Dashboard(_) | Session(_) | Agent(_) | Call(_) | Run(_) | Catalog(_) | Prompt(_)
     );
-    changes_files || serves_models
+    let fixes_skills = matches!(command, Check(args) if args.fixes());
+    changes_files || fixes_skills || serves_models
 }
 
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.

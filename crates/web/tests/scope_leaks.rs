@@ -381,6 +381,12 @@ fn records_of_a_namesake_out_of_scope_are_hidden() {
         let answer = team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
         assert!(answer.contains("\"loads\":0"), "{path} {answer}");
     }
+    // The namesake wins, but its place is not told.
+    for path in ["/api/v1/skills", "/api/v1/skills/beta", "/skills/beta"] {
+        let answer = team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path} {answer}");
+        assert!(!answer.contains("duplicate-name") && !answer.contains("wins over"), "{path} {answer}");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl HealthItem {
     }
 }
 
-/// Returns the state of the watcher of the library; `None` if there is none.
+/// Returns the state of following the library with `watcher`, if there is one.
 pub fn following(workspace: &Workspace, watcher: Option<&Watcher>) -> HealthItem {
     let item = |state, detail| HealthItem::new("watcher", state, detail);
     let Some(watcher) = watcher else {

@@ -164,7 +164,9 @@ impl Decisions {
                 self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
             }
         }
-        for DisabledClient { pattern, client } in disabled_for_clients(&workspace.env.places()) {
+        // Clients of this machine read directories alone.
+        let clients = entry.identity.as_ref().map(|_| disabled_for_clients(&workspace.env.places()));
+        for DisabledClient { pattern, client } in clients.unwrap_or_default() {
             if pattern.matches(&entry.source, entry.name().as_str()) {
                 let command = format!("`rep enable --agent {client} {}`", shell_word(&pattern.to_string()));
                 self.add("client", format!("disabled for {client} alone; {command} enables it"));

@@ -1,4 +1,4 @@
-//! Adds skills from their sources and keeps them up to date.
+//! The newest versions of added skills.
 
 mod newest;
 

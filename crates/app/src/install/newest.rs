@@ -32,13 +32,14 @@ pub fn checks(
 
 /// Returns the newest state of `entry`, which its source is asked for; `None` if it is not in a lock.
 pub fn check_of(workspace: &Workspace, entry: &Entry) -> Result<Option<UpdateCheck>, Error> {
+    // A skill without a directory, such as one of a store, is in no lock.
+    let Ok(directory) = Path::new(entry.directory()).canonicalize() else { return Ok(None) };
     for owner in [Owner::Project, Owner::User] {
         let Ok(installation) = workspace.installation(owner) else { continue };
         let lock = Lock::read(&installation.lock)?;
         let Some(locked) = lock.get(entry.name().as_str()) else { continue };
-        let is_same =
-            |found: PathBuf| found.canonicalize().ok() == Path::new(entry.directory()).canonicalize().ok();
-        if !is_same(installation.directory(&locked.name)) {
+        let is_same = |found: PathBuf| found == directory;
+        if !installation.directory(&locked.name).canonicalize().is_ok_and(is_same) {
             continue;
         }
         let options = workspace.unattended_fetch_options()?;

@@ -55,6 +55,13 @@ pub(crate) struct CheckArgs {
     compat: Option<CompatTool>,
 }
 
+impl CheckArgs {
+    /// Returns `true` if skills are repaired.
+    pub(crate) fn fixes(&self) -> bool {
+        self.fix
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> Result<Exit, CliError> {
     // The reference reads no configuration.

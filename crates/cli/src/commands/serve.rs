@@ -179,7 +179,7 @@ pub(super) fn run_and_tell(
             options.mcp = mount(mcp);
             let server = repertoire_web::Server::new(Arc::clone(&served), metrics, options);
             let bound = server.bind_http(http)?;
-            let reader = AccessReader::new(Arc::clone(&shared), args.served.clone(), args.tokens());
+            let reader = AccessReader::new(&shared, args.served.clone(), args.tokens());
             let _ = reload.set(reader.start(bound.control()));
             let skills = count(library.snapshot().active().count(), "skill");
             match args.page_secret {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use repertoire::change::ChangeSteps;
-use repertoire::store::put_skill;
+use repertoire::store::keep_skill;
 use repertoire_app::install::{checks, named};
 use repertoire_clients::Owner;
 use repertoire_clients::link::links_to;
@@ -119,7 +119,8 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         }
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
-                put_skill(&*context.content_store().get()?, &newest.skill.files)?;
+                // The lock names them once the conflict is resolved.
+                keep_skill(&*context.content_store().get()?, &newest.skill.files)?;
                 if !conflicts::write(&installation, &newest.locked, before, copy, conflicts)? {
                     let copy = conflicts::directory(&installation, &newest.locked.name);
                     ui.warn(&format!("{} was edited meanwhile, and stays as it is", copy.display()))?;

@@ -15,7 +15,7 @@ use super::recover::undo;
 use super::steps::{discard_removed, set, sync_all};
 use super::writer_lock::WriterLock;
 use crate::store::{LazyStore, put_skills_safely};
-use crate::{Error, clock};
+use crate::{Error, ErrorKind, clock};
 
 /// The time for which content stays in the store that nothing names.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -99,9 +99,10 @@ pub fn apply(
 /// so that they survive a power failure. What earlier changes stored and nothing names any more is removed before.
 fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>) -> Result<(), Error> {
     let store = store.get()?;
-    if let (Some(journals), Some(time)) = (place.journal.parent(), clock::now().checked_sub(KEPT)) {
-        // What cannot be removed now can be later.
-        let _ = store.collect_garbage(&named_bundles(journals), time);
+    let named = place.journal.parent().and_then(named_bundles);
+    if let (Some(named), Some(time)) = (named, clock::now().checked_sub(KEPT)) {
+        // The next change tries it again.
+        let _ = store.collect_garbage(&named, time);
     }
     let skills = change.skills.iter().flat_map(|skill| [&skill.before, &skill.after]);
     let skills: Vec<&SkillFiles> = skills.flatten().map(|files| &**files).collect();
@@ -115,6 +116,17 @@ fn carry_out(change: &ChangeSteps<'_>, journal: &mut Journal) -> Result<(), Erro
         let before = skill.before.as_deref().map(|files| InstalledSkill { files: files.clone(), others });
         set(&skill.directory, before.as_ref(), skill.after.as_deref())
     });
+    // A directory that stood in the way of an added skill is not undone: somebody else made it.
+    let mut is_in_the_way = outcomes
+        .iter()
+        .zip(&change.skills)
+        .map(|(outcome, skill)| {
+            let kind = outcome.as_ref().err().map(Error::kind);
+            skill.before.is_none() && kind == Some(ErrorKind::AlreadyThere)
+        })
+        .collect::<Vec<_>>()
+        .into_iter();
+    journal.skills.retain(|_| !is_in_the_way.next().unwrap_or_default());
     let skills = outcomes.into_iter().collect::<Result<(), Error>>().and_then(|()| sync_all(&journal.skills));
     let mut taken = 0;
     let outcome = skills.and_then(|()| {

@@ -76,17 +76,18 @@ struct SkillJson {
     others: Vec<String>,
 }
 
-/// Returns the digests of all bundles that the journals and records in `directory` name.
-pub(super) fn named_bundles(directory: &Path) -> BTreeSet<Digest> {
-    let paths = fs::read_dir(directory).into_iter().flatten().flatten().map(|child| child.path());
+/// Returns the digests of all bundles that the journals and records in `directory` name; `None` if one of them cannot be read.
+pub(super) fn named_bundles(directory: &Path) -> Option<BTreeSet<Digest>> {
     let is_journal = |ending: &OsStr| ending == ENDING || ending == RECORD_ENDING;
-    let journals = paths.filter(|path| path.extension().is_some_and(is_journal));
-    let journals = journals.filter_map(|path| parse(&read_file(&path, MAX_BYTES).ok()??));
-    journals
-        .flat_map(|journal| journal.skills)
-        .flat_map(|skill| [skill.before, skill.after])
-        .flatten()
-        .collect()
+    let mut named = BTreeSet::new();
+    for child in fs::read_dir(directory).ok()? {
+        let path = child.ok()?.path();
+        if path.extension().is_some_and(is_journal) {
+            let journal = parse(&read_file(&path, MAX_BYTES).ok()??)?;
+            named.extend(journal.skills.iter().flat_map(|skill| [skill.before, skill.after]).flatten());
+        }
+    }
+    Some(named)
 }
 
 impl Journal {

@@ -112,6 +112,8 @@ pub(super) fn undo(
         discard_removed(&journal.skills);
         RecoveryEnd::Undone
     } else {
+        let aside = steps.iter().filter(|step| matches!(step.kind, StepKind::PutBack));
+        aside.map(SkillRecovery::take).collect::<Result<(), Error>>()?;
         RecoveryEnd::Abandoned(abandoned)
     };
     Journal::remove(place)?;
@@ -174,11 +176,15 @@ impl<'j> SkillRecovery<'j> {
             return Ok(step);
         }
         match to {
-            None if direction == Direction::Back => step.kind = StepKind::Remove,
+            // Files that others have made in its directory since stay, and the skill with them.
+            None if direction == Direction::Back => {
+                if step.found.as_ref().is_some_and(|found| found.others.is_empty()) {
+                    step.kind = StepKind::Remove;
+                }
+            }
             None if step.found.as_ref().is_some_and(|found| is_as_before(found, skill)) => {
                 step.kind = StepKind::Remove;
             }
-            // Others have made files in it since.
             None => {}
             Some(digest) => match find_skill_files(&*store.get()?, &digest)? {
                 Some(files) => step.kind = StepKind::Set(files),

@@ -9,12 +9,8 @@ use repertoire_model::patch::SkillFiles;
 
 use super::installed::{InstalledSkill, read_installed};
 use super::journal::JournalSkill;
-use crate::history::{sync_skills, write_skill_of_batch};
+use crate::history::{REMOVED, sync_skills, write_skill_of_batch};
 use crate::{Error, ErrorKind};
-
-/// The directory beside the skills that holds the removed ones until the change has ended. Scans leave it out, as they do with all
-/// unfinished writes.
-const REMOVED: &str = ".rep-staging-removed";
 
 /// The name of that directory while it is deleted.
 const DISCARDED: &str = ".rep-staging-discarded";

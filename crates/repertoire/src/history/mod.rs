@@ -17,6 +17,8 @@ pub use recorder::Recorder;
 #[cfg(feature = "fs")]
 pub use skill_lock::{SkillLock, lock_skill};
 #[cfg(feature = "fs")]
+pub(crate) use staging::REMOVED;
+#[cfg(feature = "fs")]
 pub use staging::remove_unfinished_writes;
 #[cfg(feature = "fs")]
 pub use write_skill::{WrittenSkill, sync_skills, write_skill, write_skill_of_batch};

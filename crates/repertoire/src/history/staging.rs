@@ -13,6 +13,10 @@ use crate::provider::fs::STAGING;
 /// The age at which a staging directory of another process is no longer in use.
 pub(super) const STALE: Duration = Duration::from_secs(10 * 60);
 
+/// The directory beside the skills that holds the skills that a change removes, until it has ended. Scans leave
+/// it out, as they do with all unfinished writes. It is not a leftover: an undo needs it.
+pub(crate) const REMOVED: &str = ".rep-staging-removed";
+
 /// Distinguishes the directories that one process makes.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -74,7 +78,8 @@ pub(super) fn remove_leftovers(parent: &Path) {
 
 fn remove_leftovers_older_than(parent: &Path, least: Duration) {
     for child in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_staging = child.file_name().to_str().is_some_and(|name| name.starts_with(STAGING));
+        let name = child.file_name();
+        let is_staging = name.to_str().is_some_and(|name| name.starts_with(STAGING) && name != REMOVED);
         let created = child.metadata().and_then(|metadata| metadata.modified());
         if is_staging && created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= least)) {
             let _ = fs::remove_dir_all(child.path());

@@ -81,6 +81,11 @@ pub fn put_skills_safely(store: &(impl Versions + ?Sized), skills: &[&SkillFiles
     put(store, blobs)
 }
 
+/// Stores the files of a skill that only a file outside of the store names, so that no garbage collection removes them.
+pub fn keep_skill(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<(), Error> {
+    put(store, blobs(&[files]))
+}
+
 /// Returns the files of skills and the manifests of their bundles, by digest.
 fn blobs(skills: &[&SkillFiles]) -> BTreeMap<Digest, Blob> {
     let of_skill = |files: &&SkillFiles| {

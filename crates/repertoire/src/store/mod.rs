@@ -18,7 +18,8 @@ mod memory;
 mod content;
 
 pub use content::{
-    blob, bundle, find_skill_files, put_skill, put_skill_safely, put_skills, put_skills_safely, skill_files,
+    blob, bundle, find_skill_files, keep_skill, put_skill, put_skill_safely, put_skills, put_skills_safely,
+    skill_files,
 };
 pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, UsageCount};
 pub use lazy::LazyStore;

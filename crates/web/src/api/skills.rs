@@ -223,7 +223,8 @@ fn facets(asker: &Asker, all: &[&Entry]) -> Facets {
 }
 
 /// The rules whose findings tell which skills there are.
-pub(crate) const NAMING_OTHERS: [RuleId; 2] = [RuleId::RequiresUnknown, RuleId::RequiresCycle];
+pub(crate) const NAMING_OTHERS: [RuleId; 3] =
+    [RuleId::DuplicateName, RuleId::RequiresUnknown, RuleId::RequiresCycle];
 
 /// The usage and the tokens of skills; usage is found by their identities.
 pub(crate) struct Facts {

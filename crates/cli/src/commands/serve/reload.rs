@@ -1,7 +1,6 @@
 //! Reads configuration and token files again while a server runs: on SIGHUP, and when they change.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
@@ -20,8 +19,8 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// Reads the part of the configuration that a running server can take over.
 pub(super) struct AccessReader {
-    /// The workspace that the server was started in.
-    context: Arc<Context>,
+    /// A workspace of its own: that of the server has to be dropped at the end, which waits for its events.
+    context: Context,
     served: ServedArgs,
     tokens: Option<TokenSource>,
 }
@@ -38,7 +37,8 @@ type FileStamp = Option<(SystemTime, u64)>;
 
 impl AccessReader {
     /// Returns the reader for a server that was started with these options in `context`.
-    pub(super) fn new(context: Arc<Context>, served: ServedArgs, tokens: Option<TokenSource>) -> Self {
+    pub(super) fn new(context: &Context, served: ServedArgs, tokens: Option<TokenSource>) -> Self {
+        let context = context.confined_to(context.options.roots.clone());
         Self { context, served, tokens }
     }
 
