@@ -255,9 +255,35 @@ fn an_interrupted_change_waits_for_a_store_that_is_away() {
 fn bundles_that_a_journal_names_are_known() {
     let fixture = fixture();
     two_skills(&fixture);
-    let named = named_bundles(fixture.place.journal.parent().unwrap());
+    let journals = fixture.place.journal.parent().unwrap();
+    let named = named_bundles(journals).unwrap();
     let digests = ["old a", "new a", "old b", "new b"].map(|text| bundle(&files(text)).digest());
     assert_eq!(named, digests.into_iter().collect());
+    // A journal of another version may name anything.
+    fs::write(journals.join("newer.json"), "{}").unwrap();
+    assert_eq!(named_bundles(journals), None);
+}
+
+#[test]
+fn the_undo_of_an_added_skill_deletes_nothing_that_others_made() {
+    // Another installer made the same skill meanwhile.
+    let fixture = fixture();
+    fixture.put("b", "new");
+    fs::write(fixture.skill("b").join(".env"), "secret").unwrap();
+    let changes = [("a", None, Some("new"), &[][..]), ("b", None, Some("new"), &[])];
+    assert_eq!(fixture.apply(&changes, Vec::new()).unwrap_err().error.kind(), ErrorKind::AlreadyThere);
+    assert_eq!((fixture.state("a").0, fixture.state("b").0), (None, text("new")));
+    assert!(fixture.skill("b").join(".env").is_file());
+    // A file was put into the skill before the undo.
+    fixture.put("a", "new");
+    fs::write(fixture.skill("a").join(".env"), "secret").unwrap();
+    let after = Some(put_skill(&*fixture.memory, &files("new")).unwrap());
+    let skill = JournalSkill { directory: fixture.skill("a"), before: None, after, others: Vec::new() };
+    let command = "rep add".to_owned();
+    let journal = Journal { command, skills: vec![skill], steps: Vec::new(), is_undo: true };
+    journal.write(&fixture.place).unwrap();
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Undone));
+    assert!(fixture.skill("a").join(".env").is_file());
 }
 
 #[cfg(unix)]
@@ -390,7 +416,7 @@ fn a_recorded_change_can_be_taken_back() {
     for path in [journals, record] {
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
     }
-    assert_eq!(named_bundles(journals).len(), 2);
+    assert_eq!(named_bundles(journals).unwrap().len(), 2);
     fs::rename(record, fixture.place.file(ENDING)).unwrap();
     let mut journal = Journal::read(&fixture.place).unwrap().unwrap();
     assert_eq!(undo(&fixture.place, &fixture.store, &mut journal).unwrap(), RecoveryEnd::Undone);
