@@ -97,8 +97,8 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     let mut links: Vec<String> = new.links.into_iter().map(|link| link.path).collect();
     if let Some(writer_lock) = writer_lock {
         let change = Change { skills: changes, others: ChangeSteps { command: "rep sync", ..new.change } };
-        for note in context.apply(&writer_lock, &installation, &change)? {
-            ui.warn(&note)?;
+        for note in context.apply(&writer_lock, &installation, &change)?.iter().chain(&new.notes) {
+            ui.warn(note)?;
         }
     } else {
         for link in std::mem::take(&mut links) {
@@ -107,7 +107,7 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     }
     report(ui, &skills, &links)?;
     let is_different = skills.iter().any(|skill| skill.drift != Drift::None && !skill.is_restored);
-    Ok(if is_different { Exit::No } else { Exit::Success })
+    Ok(if is_different || !new.notes.is_empty() { Exit::No } else { Exit::Success })
 }
 
 fn synced<'l>(installation: &Installation, locked: &'l LockedSkill) -> Result<SyncedSkill<'l>, CliError> {

@@ -94,7 +94,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         _ => ui.consent(&format!("update {}?", count(ready + conflicting, "skill")), args.yes)?,
     };
     let is_done = consent == Consent::Given && !args.check;
-    let mut links = Vec::new();
+    let (mut links, mut notes) = (Vec::new(), Vec::new());
     if is_done {
         guard.begin();
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
@@ -113,9 +113,10 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         };
         let new = context.added_links(args.owner(), linked.filter(is_there), &old_links)?;
         links = new.links.into_iter().map(|link| link.path).collect();
+        notes = new.notes;
         let change = Change { skills: changes, others: ChangeSteps { command: "rep update", ..new.change } };
-        for note in context.apply(&lock, &installation, &change)? {
-            ui.warn(&note)?;
+        for note in context.apply(&lock, &installation, &change)?.iter().chain(&notes) {
+            ui.warn(note)?;
         }
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
@@ -140,7 +141,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let what = format!("{} would be updated", count(ready + conflicting, "skill"));
         return Err(not_written(consent, &what, "`--yes` updates them without asking"));
     }
-    let is_failure = steps.iter().any(Step::is_failure);
+    let is_failure = steps.iter().any(Step::is_failure) || !notes.is_empty();
     let is_outdated = args.check && steps.iter().any(Step::is_outdated);
     Ok(if is_failure || is_outdated { Exit::No } else { Exit::Success })
 }

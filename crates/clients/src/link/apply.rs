@@ -24,6 +24,8 @@ pub enum LinkKind {
 pub struct NewLinks {
     /// Those that are made, in the order of the plan.
     pub links: Vec<RecordedLink>,
+    /// Sentences about those that are left alone.
+    pub notes: Vec<String>,
     /// The change that makes and records them.
     pub change: ChangeSteps<'static>,
 }

@@ -44,7 +44,7 @@ pub(super) fn run(
     };
     let mut made = Vec::new();
     if consent == Consent::Given && !args.print {
-        let NewLinks { links, mut change } = plan.new_links(args.kind(), base)?;
+        let NewLinks { links, mut change, .. } = plan.new_links(args.kind(), base)?;
         change.command = "rep link";
         let site = ChangeSite::of(&context.env, args.owner())?;
         site.apply(&site.begin()?, &change)?;
