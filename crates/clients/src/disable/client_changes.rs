@@ -3,7 +3,6 @@
 //! A file that cannot be changed is reported, and the others are changed all the same: all of them or none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::canonicalize;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -316,8 +315,8 @@ impl ClientChanges {
         if paths::leads_out(&self.places, self.owner, path) {
             return Err("it leads out of the project".to_owned());
         }
-        // A link in the home directory stays one.
-        let path = canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        // A link in the home directory stays one, and a file under two names is changed once.
+        let path = paths::resolved(path);
         if let Some(at) = self.files.iter().position(|file| file.path == path) {
             return Ok(&mut self.files[at]);
         }
