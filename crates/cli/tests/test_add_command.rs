@@ -561,6 +561,11 @@ fn a_skill_is_added_although_a_client_cannot_be_given_a_link() {
     assert!(run.stderr.contains(note), "{}", run.stderr);
     assert_eq!(names(&sandbox), ["pdf"]);
     fs::remove_file(sandbox.project().join(".claude/skills")).unwrap();
+    let changed = || sandbox.project().join(".claude").metadata().unwrap().modified().unwrap();
+    let before = changed();
+    let run = sandbox.run(&["sync", "--frozen"]);
+    assert!(run.stderr.contains("the link .claude/skills/pdf is missing"), "{}", run.stderr);
+    assert_eq!(changed(), before, "nothing is written, not even to see if it can be");
     assert_eq!(sandbox.run(&["sync"]).code, 0);
     assert!(sandbox.project().join(".claude/skills/pdf/SKILL.md").is_file());
 }

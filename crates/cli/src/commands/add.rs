@@ -10,7 +10,7 @@ use clap::Args;
 use repertoire::change::ChangeSteps;
 use repertoire::{Entry, State};
 use repertoire_clients::Owner;
-use repertoire_clients::link::{Warning, warnings_after};
+use repertoire_clients::link::{LinkKind, Warning, warnings_after};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
 use serde_json::json;
 
@@ -190,7 +190,7 @@ fn add(
         let lock = context.begin(installation)?;
         // Skills that are there already may lack links.
         let linked = plan.skills.iter().map(|(skill, _)| (&skill.name, Some(&skill.files)));
-        let added = context.added_links(args.owner(), linked, &[])?;
+        let added = context.added_links(args.owner(), LinkKind::Link, linked, &[])?;
         links = added.links.into_iter().map(|link| link.path).collect();
         change.others = ChangeSteps { command: "rep add", ..added.change };
         if !added.notes.is_empty() {

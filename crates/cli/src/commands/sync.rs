@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use repertoire::change::{ChangeSteps, read_installed};
 use repertoire_clients::Owner;
+use repertoire_clients::link::LinkKind;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, locked_files};
@@ -93,7 +94,8 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
         files.is_some() || installation.directory(name).is_dir()
     };
-    let new = context.added_links(owner, linked.filter(is_there), &[])?;
+    let kind = if args.frozen { LinkKind::Planned } else { LinkKind::Link };
+    let new = context.added_links(owner, kind, linked.filter(is_there), &[])?;
     let mut links: Vec<String> = new.links.into_iter().map(|link| link.path).collect();
     if let Some(writer_lock) = writer_lock {
         let change = Change { skills: changes, others: ChangeSteps { command: "rep sync", ..new.change } };

@@ -11,7 +11,7 @@ use repertoire::change::ChangeSteps;
 use repertoire::store::put_skill;
 use repertoire_app::install::{checks, named};
 use repertoire_clients::Owner;
-use repertoire_clients::link::links_to;
+use repertoire_clients::link::{LinkKind, links_to};
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange};
@@ -111,7 +111,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
             files.is_some() || installation.directory(name).is_dir()
         };
-        let new = context.added_links(args.owner(), linked.filter(is_there), &old_links)?;
+        let new = context.added_links(args.owner(), LinkKind::Link, linked.filter(is_there), &old_links)?;
         links = new.links.into_iter().map(|link| link.path).collect();
         notes = new.notes;
         let change = Change { skills: changes, others: ChangeSteps { command: "rep update", ..new.change } };

@@ -18,6 +18,7 @@ use crate::{CLIENTS, Error, Owner, Places, paths};
 pub fn added_links(
     places: &Places,
     owner: Owner,
+    kind: LinkKind,
     skills: &[LinkedSkill<'_>],
     obsolete: &[PathBuf],
 ) -> Result<NewLinks, Error> {
@@ -25,7 +26,7 @@ pub fn added_links(
     let mut record = Record::load(places, owner, &base)?;
     let (mut removals, mut notes) = (Vec::new(), Vec::new());
     let mut is_writable = |path: &Path| {
-        let is_writable = path.parent().is_some_and(can_write);
+        let is_writable = kind == LinkKind::Planned || path.parent().is_some_and(can_write);
         if !is_writable {
             notes.push(format!(
                 "the link {} is left alone, because its directory cannot be written; the skills are in place, and `rep link` \
@@ -47,7 +48,7 @@ pub fn added_links(
     let skills = if clients.is_empty() { &[] } else { skills };
     let mut plan = plan_from(places, owner, &base, &clients, skills, record)?;
     plan.steps.retain(|step| !step.is_free() || is_writable(&step.path));
-    let mut links = plan.new_links(LinkKind::Link, &base)?;
+    let mut links = plan.new_links(kind, &base)?;
     links.change.steps.splice(0..0, removals);
     Ok(NewLinks { notes, ..links })
 }
