@@ -549,6 +549,28 @@ fn skills_are_added_for_the_user() {
 }
 
 #[test]
+fn a_skill_is_added_although_a_client_cannot_be_given_a_link() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    // Nothing can be made in a file, not even by root.
+    sandbox.write(".claude/skills", "");
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    let run = sandbox.run(&["add", &repository.url(), "--skill", "pdf", "--yes"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let note = "the link .claude/skills/pdf is left alone, because its directory cannot be written; \
+        the skills are in place, and `rep link` links them once that can be written";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
+    assert_eq!(names(&sandbox), ["pdf"]);
+    fs::remove_file(sandbox.project().join(".claude/skills")).unwrap();
+    let changed = || sandbox.project().join(".claude").metadata().unwrap().modified().unwrap();
+    let before = changed();
+    let run = sandbox.run(&["sync", "--frozen"]);
+    assert!(run.stderr.contains("the link .claude/skills/pdf is missing"), "{}", run.stderr);
+    assert_eq!(changed(), before, "nothing is written, not even to see if it can be");
+    assert_eq!(sandbox.run(&["sync"]).code, 0);
+    assert!(sandbox.project().join(".claude/skills/pdf/SKILL.md").is_file());
+}
+
+#[test]
 fn two_processes_add_at_once() {
     let (repository, sandbox) = (Repository::with_skills(), empty_project());
     for number in 0..6 {

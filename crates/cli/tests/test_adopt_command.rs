@@ -303,3 +303,46 @@ fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
     assert_eq!(tree(&sandbox.project()), before);
 }
+
+#[test]
+fn a_clone_whose_links_lead_out_moves_nothing_across_the_border() {
+    let sandbox = Sandbox::new();
+    sandbox.write("../home/.agents/skills/mine/SKILL.md", skill("mine", "x\n"));
+    sandbox.write("../home/documents/letter.txt", "x");
+    sandbox.write("../home/kept/skills/beta/SKILL.md", skill("beta", "x\n"));
+    sandbox.write(".claude/skills/evil/SKILL.md", skill("evil", "x\n"));
+    sandbox.write(
+        ".agents/.repertoire-adopted.json",
+        r#"{"version": 1, "adopted": [
+            {"name": "documents", "path": ".claude/skills/documents", "to": null, "moved": true},
+            {"name": "beta", "path": ".claude/skills/beta", "to": null, "moved": false}
+        ]}"#,
+    );
+    // The record may be written anew.
+    let all = || {
+        let mut all = [tree(&sandbox.project()), tree(&sandbox.home())];
+        all.iter_mut()
+            .for_each(|tree| tree.retain(|path, _| path.ends_with(".md") || path.ends_with(".txt")));
+        all
+    };
+    let before = all();
+    let stays = |args: &[&str]| {
+        let run = sandbox.run(args);
+        assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+        assert_eq!(all(), before);
+        run.stderr
+    };
+    let skills = sandbox.project().join(".agents/skills");
+    for target in ["../../home/.agents/skills", "../../home"] {
+        symlink(target, &skills).unwrap();
+        for args in [&["adopt", "--all", "--yes"], &["adopt", "--undo", "--yes"]] {
+            let error = stays(args);
+            assert!(error.contains(".agents/skills leads out of the project"), "{error}");
+        }
+        fs::remove_file(&skills).unwrap();
+    }
+    let originals = sandbox.project().join(".agents/.repertoire-adopted");
+    fs::create_dir(&originals).unwrap();
+    symlink("../../../home/kept", originals.join(".claude")).unwrap();
+    stays(&["adopt", "--undo", "--yes"]);
+}

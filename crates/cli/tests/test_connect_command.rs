@@ -967,6 +967,19 @@ fn links_are_written_through_where_they_may_be() {
     "#);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_two_clients_have_through_a_directory_is_written_once() {
+    let sandbox = sandbox();
+    let home = sandbox.home();
+    fs::create_dir_all(home.join(".cursor")).unwrap();
+    fs::create_dir_all(home.join(".pi")).unwrap();
+    std::os::unix::fs::symlink("../.cursor", home.join(".pi/agent")).unwrap();
+    let run = connect(&sandbox, &["cursor", "pi"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(sandbox.read("../home/.cursor/mcp.json").contains("serve"));
+}
+
 /// goose has an extension `skills` of its own, which replaces a server of that name.
 #[test]
 fn connect_renames_an_entry_under_the_former_name() {

@@ -261,6 +261,32 @@ fn a_switch_that_could_not_be_taken_back_stays_recorded() {
 }
 
 #[test]
+fn a_link_that_could_not_be_made_again_stays_recorded() {
+    let sandbox = sandbox();
+    sandbox.run(&["link", "--yes", "claude-code"]);
+    let before = all_files(&sandbox);
+    assert_eq!(sandbox.run(&["disable", "--project", "alpha"]).code, 0);
+    // Nothing can be made in a file, not even by root.
+    let (skills, kept) = (sandbox.project().join(".claude/skills"), sandbox.project().join("kept"));
+    fs::rename(&skills, &kept).unwrap();
+    fs::write(&skills, "").unwrap();
+    assert_run!(sandbox.run(&["enable", "--project", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    enabled alpha in repertoire.toml
+    took back permission.skill.alpha = "deny" in opencode.json, for opencode
+    --- stderr
+    warning: the link .claude/skills/alpha is left alone: its directory cannot be written
+    hint: what could not be changed stays recorded; run the command again when it can be
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    fs::remove_file(&skills).unwrap();
+    fs::rename(&kept, &skills).unwrap();
+    assert_eq!(sandbox.run(&["enable", "--project", "alpha"]).code, 0);
+    assert_eq!(all_files(&sandbox), before);
+}
+
+#[test]
 fn clients_without_a_switch_are_named() {
     let sandbox = Sandbox::with_skills();
     fs::create_dir_all(sandbox.home().join(".cursor")).unwrap();

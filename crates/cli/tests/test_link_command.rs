@@ -635,3 +635,15 @@ fn a_copy_is_there_as_a_whole_or_not_at_all() {
     assert_eq!(recorded_digest(&sandbox), digest);
     assert_eq!(link(&sandbox, &["--undo"]).code, 0);
 }
+
+#[test]
+fn links_that_are_there_need_no_directory_of_state() {
+    let mut sandbox = Sandbox::with_skills();
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    // Nothing can be made in a file, not even by root.
+    sandbox.write("file", "");
+    let state = sandbox.project().join("file/state");
+    sandbox.set("REPERTOIRE_STATE_DIR", state.to_str().unwrap());
+    let run = link(&sandbox, &["claude-code"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}

@@ -18,4 +18,4 @@ pub use undo::{LinkRemoval, RemovalState, RemovedLink};
 pub use warnings::{Warning, warnings, warnings_after};
 
 pub(crate) use record::{Record, recorded};
-pub(crate) use switched::{links_to_skill, remove_links, restore_links};
+pub(crate) use switched::{SwitchedLinks, links_to_skill, remove_links, restore_links};

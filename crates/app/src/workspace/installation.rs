@@ -7,7 +7,7 @@ use repertoire::change::{self, ChangePlace, ChangeSteps, Recovery, RecoveryEnd, 
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
 use repertoire::store::LazyStore;
-use repertoire_clients::link::{LinkedSkill, NewLinks, added_links};
+use repertoire_clients::link::{LinkKind, LinkedSkill, NewLinks, added_links};
 use repertoire_clients::{CANONICAL, Owner, Places, paths};
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
@@ -190,6 +190,7 @@ impl Workspace {
     pub fn added_links<'l>(
         &self,
         owner: Owner,
+        kind: LinkKind,
         skills: impl Iterator<Item = (&'l SkillName, Option<&'l SkillFiles>)>,
         obsolete: &[PathBuf],
     ) -> Result<NewLinks, Error> {
@@ -205,7 +206,7 @@ impl Workspace {
                 directory: paths::resolved(&installation.directory(name)),
                 files,
             });
-        Ok(added_links(&self.env.places(), owner, &linked.collect::<Vec<_>>(), obsolete)?)
+        Ok(added_links(&self.env.places(), owner, kind, &linked.collect::<Vec<_>>(), obsolete)?)
     }
 
     /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.

@@ -10,7 +10,7 @@ use clap::Args;
 use repertoire::change::ChangeSteps;
 use repertoire::{Entry, State};
 use repertoire_clients::Owner;
-use repertoire_clients::link::{Warning, warnings_after};
+use repertoire_clients::link::{LinkKind, Warning, warnings_after};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
 use serde_json::json;
 
@@ -184,16 +184,20 @@ fn add(
     };
     let is_added = consent == Consent::Given;
     let (mut links, mut warnings): (Vec<String>, _) = (Vec::new(), Vec::new());
+    let mut exit = Exit::Success;
     if is_added {
         guard.begin();
         let lock = context.begin(installation)?;
         // Skills that are there already may lack links.
         let linked = plan.skills.iter().map(|(skill, _)| (&skill.name, Some(&skill.files)));
-        let added = context.added_links(args.owner(), linked, &[])?;
+        let added = context.added_links(args.owner(), LinkKind::Link, linked, &[])?;
         links = added.links.into_iter().map(|link| link.path).collect();
         change.others = ChangeSteps { command: "rep add", ..added.change };
-        for note in context.apply(&lock, installation, &change)? {
-            ui.warn(&note)?;
+        if !added.notes.is_empty() {
+            exit = Exit::No;
+        }
+        for note in context.apply(&lock, installation, &change)?.iter().chain(&added.notes) {
+            ui.warn(note)?;
         }
         if !links.is_empty() {
             let names = links.iter().filter_map(|link| link.rsplit('/').next()).map(str::to_owned).collect();
@@ -236,7 +240,7 @@ fn add(
         let what = format!("{} would be added", count(new.len(), "skill"));
         return Err(not_written(consent, &what, "`--yes` adds them without asking"));
     }
-    Ok(Exit::Success)
+    Ok(exit)
 }
 
 /// Warns about skills that agents do not see, because they are disabled here.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use repertoire::change::{ChangeSteps, read_installed};
-use repertoire_clients::link::links_to;
+use repertoire_clients::link::{LinkKind, links_to};
 use repertoire_clients::{Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_model::text::count;
@@ -93,7 +93,7 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();
     let lock = context.begin(&installation)?;
-    let others = context.added_links(args.owner(), std::iter::empty(), &links)?.change;
+    let others = context.added_links(args.owner(), LinkKind::Link, std::iter::empty(), &links)?.change;
     let change = Change { skills, others: ChangeSteps { command: "rep remove", ..others } };
     for note in context.apply(&lock, &installation, &change)? {
         ui.warn(&note)?;

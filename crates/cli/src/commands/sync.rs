@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use repertoire::change::{ChangeSteps, read_installed};
 use repertoire_clients::Owner;
+use repertoire_clients::link::LinkKind;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, locked_files};
@@ -93,12 +94,13 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
         files.is_some() || installation.directory(name).is_dir()
     };
-    let new = context.added_links(owner, linked.filter(is_there), &[])?;
+    let kind = if args.frozen { LinkKind::Planned } else { LinkKind::Link };
+    let new = context.added_links(owner, kind, linked.filter(is_there), &[])?;
     let mut links: Vec<String> = new.links.into_iter().map(|link| link.path).collect();
     if let Some(writer_lock) = writer_lock {
         let change = Change { skills: changes, others: ChangeSteps { command: "rep sync", ..new.change } };
-        for note in context.apply(&writer_lock, &installation, &change)? {
-            ui.warn(&note)?;
+        for note in context.apply(&writer_lock, &installation, &change)?.iter().chain(&new.notes) {
+            ui.warn(note)?;
         }
     } else {
         for link in std::mem::take(&mut links) {
@@ -107,7 +109,7 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     }
     report(ui, &skills, &links)?;
     let is_different = skills.iter().any(|skill| skill.drift != Drift::None && !skill.is_restored);
-    Ok(if is_different { Exit::No } else { Exit::Success })
+    Ok(if is_different || !new.notes.is_empty() { Exit::No } else { Exit::Success })
 }
 
 fn synced<'l>(installation: &Installation, locked: &'l LockedSkill) -> Result<SyncedSkill<'l>, CliError> {

@@ -11,7 +11,7 @@ use repertoire::change::ChangeSteps;
 use repertoire::store::keep_skill;
 use repertoire_app::install::{checks, named};
 use repertoire_clients::Owner;
-use repertoire_clients::link::links_to;
+use repertoire_clients::link::{LinkKind, links_to};
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange};
@@ -94,7 +94,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         _ => ui.consent(&format!("update {}?", count(ready + conflicting, "skill")), args.yes)?,
     };
     let is_done = consent == Consent::Given && !args.check;
-    let mut links = Vec::new();
+    let (mut links, mut notes) = (Vec::new(), Vec::new());
     if is_done {
         guard.begin();
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
@@ -111,11 +111,12 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
             files.is_some() || installation.directory(name).is_dir()
         };
-        let new = context.added_links(args.owner(), linked.filter(is_there), &old_links)?;
+        let new = context.added_links(args.owner(), LinkKind::Link, linked.filter(is_there), &old_links)?;
         links = new.links.into_iter().map(|link| link.path).collect();
+        notes = new.notes;
         let change = Change { skills: changes, others: ChangeSteps { command: "rep update", ..new.change } };
-        for note in context.apply(&lock, &installation, &change)? {
-            ui.warn(&note)?;
+        for note in context.apply(&lock, &installation, &change)?.iter().chain(&notes) {
+            ui.warn(note)?;
         }
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
@@ -141,7 +142,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let what = format!("{} would be updated", count(ready + conflicting, "skill"));
         return Err(not_written(consent, &what, "`--yes` updates them without asking"));
     }
-    let is_failure = steps.iter().any(Step::is_failure);
+    let is_failure = steps.iter().any(Step::is_failure) || !notes.is_empty();
     let is_outdated = args.check && steps.iter().any(Step::is_outdated);
     Ok(if is_failure || is_outdated { Exit::No } else { Exit::Success })
 }

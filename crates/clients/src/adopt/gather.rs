@@ -6,7 +6,7 @@ use repertoire::change::PathStep;
 use repertoire::discovery::{CLIENT_DIRECTORIES, ClientDirectories};
 
 use super::plan::{AdoptPlan, GatheredSkill};
-use super::record::{AdoptedCopy, Record, original};
+use super::record::{AdoptedCopy, Record, has_parent_outside, leads_out, original};
 use crate::{Error, Owner, Places, link, paths};
 
 impl AdoptPlan {
@@ -21,14 +21,14 @@ impl AdoptPlan {
             record.adopted.extend(copies);
             // The one place is given up first, and taken again before links lead to it.
             if skill.aside.contains(&skill.target) {
-                steps.push(put_aside(base, &skill.target)?);
+                steps.push(put_aside(places, owner, base, &skill.target)?);
             }
             if let Some(moved) = &skill.moved {
                 steps.push(PathStep::Move { from: moved.clone(), to: skill.target.clone() });
             }
             for path in skill.links() {
                 if skill.moved.as_ref() != Some(path) {
-                    steps.push(put_aside(base, path)?);
+                    steps.push(put_aside(places, owner, base, path)?);
                 }
                 let to = skill.link_text(base, path);
                 steps.push(PathStep::make_link(path, &to));
@@ -66,8 +66,11 @@ impl GatheredSkill {
 }
 
 /// Returns the step that moves the copy at `path` to where originals are kept.
-fn put_aside(base: &Path, path: &Path) -> Result<PathStep, Error> {
+fn put_aside(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<PathStep, Error> {
     let (from, to) = (path.to_owned(), original(base, path));
+    if has_parent_outside(places, owner, &to) {
+        return Err(leads_out(&to));
+    }
     if to.symlink_metadata().is_ok() {
         return Err(Error::refused(format!("{} is there already", to.display()))
             .hint("it is the original of an earlier `rep adopt`; undo that first, or remove it"));

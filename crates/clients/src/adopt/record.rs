@@ -49,13 +49,14 @@ pub(super) struct AdoptedCopy {
 }
 
 impl AdoptedCopy {
-    /// Returns where it was, if that is a directory of skills that clients read and does not lead out.
+    /// Returns where it was, if that is a directory of skills that clients read, and neither that nor where it is now leads out.
     pub(super) fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
         let path = base.join(&self.path);
         let name = path.file_name()?.to_str()?;
         let is_name = |name: &str| SkillName::new(name).is_some_and(|known| known.as_str() == name);
         let is_place = folders(places, owner, base).iter().any(|folder| folder.join(name) == path);
-        let leads_out = path.parent().is_none_or(|parent| paths::leads_out(places, owner, parent));
+        let kept = self.kept(base, &path);
+        let leads_out = [&path, &kept].iter().any(|path| has_parent_outside(places, owner, path));
         (is_name(name) && is_name(&self.name) && is_place && !leads_out).then_some(path)
     }
 
@@ -71,6 +72,11 @@ pub fn original(base: &Path, path: &Path) -> PathBuf {
     base.join(ORIGINALS).join(shown.trim_start_matches('/').replace(':', "_"))
 }
 
+/// Returns `true` if the directory that `path` lies in leads out of the project.
+pub(super) fn has_parent_outside(places: &Places, owner: Owner, path: &Path) -> bool {
+    path.parent().is_none_or(|parent| paths::leads_out(places, owner, parent))
+}
+
 /// Returns the directories of skills that clients read for `owner`.
 pub(super) fn folders(places: &Places, owner: Owner, base: &Path) -> Vec<PathBuf> {
     let mut folders = vec![base.join(CANONICAL)];
@@ -83,16 +89,20 @@ pub(super) fn folders(places: &Places, owner: Owner, base: &Path) -> Vec<PathBuf
     folders
 }
 
+/// Returns the error that `directory` leads out of the project.
+pub(super) fn leads_out(directory: &Path) -> Error {
+    Error::refused(format!("{} leads out of the project", directory.display()))
+        .hint("it is left alone; replace the link by a directory")
+}
+
 impl Record {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
     pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
         let path = base.join(FILE);
-        if paths::leads_out(places, owner, &base.join(ORIGINALS)) {
-            return Err(Error::refused(format!(
-                "{} leads out of the project",
-                base.join(ORIGINALS).display()
-            ))
-            .hint("it is left alone; replace the link by a directory"));
+        for directory in [CANONICAL, ORIGINALS].map(|directory| base.join(directory)) {
+            if paths::leads_out(places, owner, &directory) {
+                return Err(leads_out(&directory));
+            }
         }
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error| {

@@ -11,7 +11,7 @@ use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use crate::Error;
 use crate::edit::{self, EditFault, Spot};
-use crate::{CLIENTS, Client, Owner, Places, Server};
+use crate::{CLIENTS, Client, Owner, Places, Server, paths};
 
 /// The use that is made of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,13 +102,14 @@ pub fn plan(
 ) -> Vec<ConnectPlan> {
     let planner = Planner { places, ours, server, options };
     let mut plans: Vec<ConnectPlan> = clients.iter().flat_map(|client| planner.client(client)).collect();
-    // Two clients may have one file, through a link, which is written once.
+    // Two clients may have one file, through a link to it or to a directory, which is written once.
     for index in 1..plans.len() {
         let (earlier, rest) = plans.split_at_mut(index);
         let (path, Ok(ConnectStep::Write { after: own, .. })) = (&rest[0].path, &rest[0].step) else {
             continue;
         };
-        let same = earlier.iter().filter(|other| other.path == *path);
+        let real = paths::resolved(path);
+        let same = earlier.iter().filter(|other| paths::resolved(&other.path) == real);
         let mut texts = same.filter_map(|other| match &other.step {
             Ok(ConnectStep::Write { after, .. }) => Some(after),
             _ => None,

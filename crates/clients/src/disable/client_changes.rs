@@ -3,7 +3,6 @@
 //! A file that cannot be changed is reported, and the others are changed all the same: all of them or none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::canonicalize;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,7 @@ use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
 use super::record::{DisabledRecord, RecordedChange};
 use crate::Error;
 use crate::edit::EditFault;
-use crate::link::{RecordedLink, links_to_skill, remove_links, restore_links};
+use crate::link::{RecordedLink, SwitchedLinks, links_to_skill, remove_links, restore_links};
 use crate::{Client, ClientReader, Owner, Places, SkillOnDisk};
 use crate::{client_readers, paths};
 
@@ -316,8 +315,8 @@ impl ClientChanges {
         if paths::leads_out(&self.places, self.owner, path) {
             return Err("it leads out of the project".to_owned());
         }
-        // A link in the home directory stays one.
-        let path = canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        // A link in the home directory stays one, and a file under two names is changed once.
+        let path = paths::resolved(path);
         if let Some(at) = self.files.iter().position(|file| file.path == path) {
             return Ok(&mut self.files[at]);
         }
@@ -339,9 +338,14 @@ impl ClientChanges {
             return Ok(Vec::new());
         }
         let links: Vec<&RecordedLink> = self.pending.iter().flat_map(|change| &change.links).collect();
-        let mut steps = remove_links(&self.places, self.owner, &self.base, &links)?;
-        for change in std::mem::take(&mut self.pending) {
-            self.record.add(change);
+        let SwitchedLinks { mut steps, unwritable, .. } =
+            remove_links(&self.places, self.owner, &self.base, &links)?;
+        self.note_unwritable(&unwritable);
+        for mut change in std::mem::take(&mut self.pending) {
+            change.links.retain(|link| !unwritable.contains(&link.path));
+            if !change.is_empty() {
+                self.record.add(change);
+            }
         }
         steps.extend(self.file_steps());
         steps.extend(self.record.step(&self.base)?);
@@ -410,16 +414,17 @@ impl ClientChanges {
             return Ok(Vec::new());
         }
         let links: Vec<&RecordedLink> = self.pending.iter().flat_map(|change| &change.links).collect();
-        let restored = restore_links(&self.places, self.owner, &self.base, &links)?;
+        let SwitchedLinks { mut steps, unwritable, obsolete } =
+            restore_links(&self.places, self.owner, &self.base, &links)?;
+        self.note_unwritable(&unwritable);
         for line in self.lines.iter_mut().filter(|line| line.kind == ChangeKind::Link) {
-            if let Some(reason) = restored.obsolete.get(&line.path) {
+            if let Some(reason) = obsolete.get(&line.path) {
                 (line.state, line.reason) = (ChangeState::Failed, Some((*reason).to_owned()));
             }
         }
-        let mut steps = restored.steps;
         steps.extend(self.file_steps());
         for mut change in std::mem::take(&mut self.pending) {
-            change.links.clear();
+            change.links.retain(|link| unwritable.contains(&link.path));
             change.switches.retain(|switch| self.lines.iter().any(|line| line.is_failure_of(switch)));
             if !change.is_empty() {
                 self.is_unfinished = true;
@@ -428,6 +433,16 @@ impl ClientChanges {
         }
         steps.extend(self.record.step(&self.base)?);
         Ok(steps)
+    }
+
+    /// Notes that the links `unwritable` could not be changed.
+    fn note_unwritable(&mut self, unwritable: &BTreeSet<String>) {
+        for line in self.lines.iter_mut().filter(|line| line.kind == ChangeKind::Link) {
+            if unwritable.contains(&line.path) && line.state == ChangeState::Planned {
+                let reason = "its directory cannot be written".to_owned();
+                (line.state, line.reason) = (ChangeState::Failed, Some(reason));
+            }
+        }
     }
 
     /// Returns the steps that write the files of clients.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{PathStep, can_link};
+use repertoire::change::{PathStep, can_write};
 
 use super::apply::{LinkKind, NewLinks};
 use super::plan::{LinkedSkill, plan_from};
@@ -13,18 +13,30 @@ use super::record::Record;
 use crate::connect::{OwnEntries, connections};
 use crate::{CLIENTS, Error, Owner, Places, paths};
 
-/// Returns the links that the clients which are found need to read `skills`, with the change that makes them, and removes those of the
-/// links `obsolete` whose directories can be written.
+/// Returns the links that the clients which are found need to read `skills`, with the change that makes them, and removes the
+/// links `obsolete`. Those whose directories cannot be written are left alone, with notes about them.
 pub fn added_links(
     places: &Places,
     owner: Owner,
+    kind: LinkKind,
     skills: &[LinkedSkill<'_>],
     obsolete: &[PathBuf],
 ) -> Result<NewLinks, Error> {
     let Some(base) = places.base(owner) else { return Ok(NewLinks::default()) };
     let mut record = Record::load(places, owner, &base)?;
-    let mut removals = Vec::new();
-    for path in obsolete.iter().filter(|path| path.parent().is_some_and(can_link)) {
+    let (mut removals, mut notes) = (Vec::new(), Vec::new());
+    let mut is_writable = |path: &Path| {
+        let is_writable = kind == LinkKind::Planned || path.parent().is_some_and(can_write);
+        if !is_writable {
+            notes.push(format!(
+                "the link {} is left alone, because its directory cannot be written; the skills are in place, and `rep link` \
+                 links them once that can be written",
+                paths::shown(&base, path)
+            ));
+        }
+        is_writable
+    };
+    for path in obsolete.iter().filter(|path| is_writable(path)) {
         if let Ok(to) = fs::read_link(path) {
             removals.push(PathStep::remove_link(path, to));
         }
@@ -34,10 +46,11 @@ pub fn added_links(
     let chosen = chosen(&connections, places, owner, ConnectedClients::LeftOut, Vec::new());
     let clients = chosen.map(|(clients, _)| clients).unwrap_or_default();
     let skills = if clients.is_empty() { &[] } else { skills };
-    let mut links =
-        plan_from(places, owner, &base, &clients, skills, record)?.new_links(LinkKind::Link, &base)?;
+    let mut plan = plan_from(places, owner, &base, &clients, skills, record)?;
+    plan.steps.retain(|step| !step.is_free() || is_writable(&step.path));
+    let mut links = plan.new_links(kind, &base)?;
     links.change.steps.splice(0..0, removals);
-    Ok(links)
+    Ok(NewLinks { notes, ..links })
 }
 
 /// Returns the links in directories of clients that lead to the skill in `directory`, also if that was deleted.

@@ -17,6 +17,8 @@ pub enum LinkKind {
     Link,
     /// A copy.
     Copy,
+    /// A link that is shown and not made, so that nothing is written to see if it can be made.
+    Planned,
 }
 
 /// The links and copies to make.
@@ -24,6 +26,8 @@ pub enum LinkKind {
 pub struct NewLinks {
     /// Those that are made, in the order of the plan.
     pub links: Vec<RecordedLink>,
+    /// Sentences about those that are left alone.
+    pub notes: Vec<String>,
     /// The change that makes and records them.
     pub change: ChangeSteps<'static>,
 }
@@ -53,7 +57,12 @@ impl NewLinks {
     /// Adds the link of `step`, or a copy where that is wanted or no link can be made.
     fn add(&mut self, kind: LinkKind, base: &Path, step: &LinkStep<'_>) -> Result<RecordedLink, Error> {
         let (path, clients) = (paths::shown(base, &step.path), step.client_ids());
-        if kind == LinkKind::Link && step.path.parent().is_none_or(can_link) {
+        let is_link = match kind {
+            LinkKind::Link => step.path.parent().is_none_or(can_link),
+            LinkKind::Copy => false,
+            LinkKind::Planned => true,
+        };
+        if is_link {
             self.change.steps.push(PathStep::make_link(&step.path, &step.to));
             let to = Some(step.to.to_string_lossy().into_owned());
             return Ok(RecordedLink { path, to, digest: None, clients });

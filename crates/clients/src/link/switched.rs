@@ -1,10 +1,10 @@
 //! Links that are removed while a skill is disabled, and made again when it is enabled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, canonicalize};
 use std::path::{Path, PathBuf};
 
-use repertoire::change::PathStep;
+use repertoire::change::{PathStep, can_write};
 use repertoire_model::SkillName;
 
 use super::record::{Record, RecordedLink};
@@ -64,34 +64,40 @@ pub(crate) fn links_to_skill(
     Ok(links)
 }
 
-/// Returns the steps that remove `links`, and take them out of the record.
+/// The steps that change links.
+#[derive(Debug, Default)]
+pub(crate) struct SwitchedLinks {
+    /// The steps that change and record them.
+    pub steps: Vec<PathStep>,
+    /// The paths of those whose directories cannot be written, as they are recorded.
+    pub unwritable: BTreeSet<String>,
+    /// The paths of those that are never made again, as they are recorded, with the reasons.
+    pub obsolete: BTreeMap<String, &'static str>,
+}
+
+/// Plans to remove `links`, and to take them out of the record.
 pub(crate) fn remove_links(
     places: &Places,
     owner: Owner,
     base: &Path,
     links: &[&RecordedLink],
-) -> Result<Vec<PathStep>, Error> {
-    let (mut record, mut steps) = (Record::load(places, owner, base)?, Vec::new());
+) -> Result<SwitchedLinks, Error> {
+    let (mut record, mut removed) = (Record::load(places, owner, base)?, SwitchedLinks::default());
     for link in links {
         let path = link.place(places, owner, base);
         if let (Some(path), Some(to)) = (path, &link.to)
             && is_as_recorded(places, owner, &path, link)
         {
-            steps.push(PathStep::remove_link(path, to));
+            if !path.parent().is_some_and(can_write) {
+                removed.unwritable.insert(link.path.clone());
+                continue;
+            }
+            removed.steps.push(PathStep::remove_link(path, to));
         }
         record.made.retain(|made| made.path != link.path);
     }
-    steps.extend(record.step(base)?);
-    Ok(steps)
-}
-
-/// The links that are made again.
-#[derive(Debug, Default)]
-pub(crate) struct RestoredLinks {
-    /// The steps that make and record them.
-    pub steps: Vec<PathStep>,
-    /// The paths of those that are not made, as they are recorded, with the reasons.
-    pub obsolete: BTreeMap<String, &'static str>,
+    removed.steps.extend(record.step(base)?);
+    Ok(removed)
 }
 
 /// Plans to make `links` again, and to record them.
@@ -100,16 +106,20 @@ pub(crate) fn restore_links(
     owner: Owner,
     base: &Path,
     links: &[&RecordedLink],
-) -> Result<RestoredLinks, Error> {
+) -> Result<SwitchedLinks, Error> {
     let mut record = Record::load(places, owner, base)?;
-    let (mut restored, mut made) = (RestoredLinks::default(), Vec::new());
+    let (mut restored, mut made) = (SwitchedLinks::default(), Vec::new());
     // Those that others lead to come first.
     let mut links = links.to_vec();
     links.sort_by_key(|link| !link.path.starts_with(CANONICAL));
     for link in links {
+        let path = link.place(places, owner, base);
         match restore(places, owner, base, link, &made) {
+            Ok(Some(_)) if !path.as_deref().and_then(Path::parent).is_some_and(can_write) => {
+                restored.unwritable.insert(link.path.clone());
+            }
             Ok(step) => {
-                made.extend(link.place(places, owner, base).map(|path| paths::resolved(&path)));
+                made.extend(path.map(|path| paths::resolved(&path)));
                 restored.steps.extend(step);
                 record.add(link.clone());
             }

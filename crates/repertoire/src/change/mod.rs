@@ -19,7 +19,7 @@ mod apply;
 pub use apply::{ChangeSteps, FailedChange, SkillStep, apply};
 pub use installed::{InstalledSkill, read_installed};
 pub use leftovers::{remove_leftovers, remove_oldest, target_of_temporary};
-pub use path_step::{FileStep, PathStep, can_link};
+pub use path_step::{FileStep, PathStep, can_link, can_write};
 pub use place::ChangePlace;
 pub use recover::{Recovery, RecoveryEnd, begin, recover};
 pub use replace_file::{FileKind, MAX_FILE_BYTES, check_user_file, read_file, replace_file};

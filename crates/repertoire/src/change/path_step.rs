@@ -159,9 +159,24 @@ impl PathStep {
 
 /// Returns `true` if links can be made in `directory`, or will be once it is made: not every file system and user can.
 pub fn can_link(directory: &Path) -> bool {
-    let Some(there) = directory.ancestors().find(|above| above.is_dir()) else { return false };
-    let probe = there.join(format!(".rep-staging-link-{}", std::process::id()));
-    make_link(Path::new("x"), &probe).and_then(|()| remove_link(&probe)).is_ok()
+    let probe = |path: &Path| make_link(Path::new("x"), path).and_then(|()| remove_link(path));
+    is_possible(directory, "link", probe)
+}
+
+/// Returns `true` if directories can be made in `directory`, or will be once it is made.
+pub fn can_write(directory: &Path) -> bool {
+    is_possible(directory, "write", |path| fs::create_dir(path).and_then(|()| fs::remove_dir(path)))
+}
+
+/// Returns `true` if `probe` can make and remove something in the directory that is the nearest to `directory`.
+fn is_possible(directory: &Path, word: &str, probe: impl Fn(&Path) -> io::Result<()>) -> bool {
+    let there = directory.ancestors().find(|above| above.symlink_metadata().is_ok());
+    let Some(there) = there.filter(|there| there.is_dir()) else { return false };
+    match probe(&there.join(format!(".rep-staging-{word}-{}", std::process::id()))) {
+        Ok(()) => true,
+        // It was made, here or by a process that was killed.
+        Err(error) => error.kind() == io::ErrorKind::AlreadyExists,
+    }
 }
 
 fn is_absent(path: &Path) -> bool {

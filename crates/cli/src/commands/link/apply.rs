@@ -44,10 +44,13 @@ pub(super) fn run(
     };
     let mut made = Vec::new();
     if consent == Consent::Given && !args.print {
-        let NewLinks { links, mut change } = plan.new_links(args.kind(), base)?;
+        let NewLinks { links, mut change, .. } = plan.new_links(args.kind(), base)?;
         change.command = "rep link";
-        let site = ChangeSite::of(&context.env, args.owner())?;
-        site.apply(&site.begin()?, &change)?;
+        // The directory of the state need not be writable if nothing changes.
+        if !change.skills.is_empty() || !change.steps.is_empty() {
+            let site = ChangeSite::of(&context.env, args.owner())?;
+            site.apply(&site.begin()?, &change)?;
+        }
         made = links;
     }
     let mut made = made.into_iter();
