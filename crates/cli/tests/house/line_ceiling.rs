@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 117_609;
+const ALL: usize = 117_611;
 
 /// The most lines of single crates, by directory.
 const CRATES: &[(&str, usize)] = &[("app", 11_000), ("cli", 18_478)];

@@ -112,8 +112,8 @@ pub(super) fn undo(
         discard_removed(&journal.skills);
         RecoveryEnd::Undone
     } else {
-        let aside = steps.iter().filter(|step| matches!(step.kind, StepKind::PutBack));
-        aside.map(SkillRecovery::take).collect::<Result<(), Error>>()?;
+        let mut aside = steps.iter().filter(|step| matches!(step.kind, StepKind::PutBack));
+        aside.try_for_each(SkillRecovery::take)?;
         RecoveryEnd::Abandoned(abandoned)
     };
     Journal::remove(place)?;
@@ -177,12 +177,14 @@ impl<'j> SkillRecovery<'j> {
         }
         match to {
             // Files that others have made in its directory since stay, and the skill with them.
-            None if direction == Direction::Back => {
-                if step.found.as_ref().is_some_and(|found| found.others.is_empty()) {
-                    step.kind = StepKind::Remove;
-                }
+            None if direction == Direction::Back
+                && step.found.as_ref().is_some_and(|found| found.others.is_empty()) =>
+            {
+                step.kind = StepKind::Remove;
             }
-            None if step.found.as_ref().is_some_and(|found| is_as_before(found, skill)) => {
+            None if direction == Direction::Forward
+                && step.found.as_ref().is_some_and(|found| is_as_before(found, skill)) =>
+            {
                 step.kind = StepKind::Remove;
             }
             None => {}
