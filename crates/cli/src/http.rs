@@ -15,7 +15,7 @@ const HELP: &str = "if you know it, name the file with its certificate in SSL_CE
 pub(crate) struct NamedCertificates {
     /// The value of `SSL_CERT_FILE`.
     pub(crate) file: Option<PathBuf>,
-    /// Whether `SSL_CERT_DIR` is set.
+    /// True if `SSL_CERT_DIR` is set.
     pub(crate) has_directories: bool,
 }
 

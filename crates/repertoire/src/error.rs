@@ -14,7 +14,7 @@ pub struct Error {
     kind: ErrorKind,
     subject: Option<String>,
     path: Option<PathBuf>,
-    /// What failed at the path, as a verb.
+    /// The action that failed at the path, as a verb.
     action: Option<&'static str>,
     diagnostics: Vec<Diagnostic>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,

@@ -22,7 +22,7 @@ const UNDO_HINT: &str =
 pub struct Change {
     /// The skills that change.
     pub skills: Vec<SkillChange>,
-    /// What goes with them, such as links.
+    /// The steps that go with them, such as links.
     pub others: ChangeSteps<'static>,
 }
 

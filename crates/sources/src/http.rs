@@ -18,7 +18,7 @@ const MAX_REDIRECTS: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct SourceClient {
     http: HttpClient,
-    /// Whether it is a client for this machine.
+    /// True if it may ask servers of this machine.
     is_local: bool,
     /// The server that the token is sent to, and the token.
     token: Option<(String, String)>,

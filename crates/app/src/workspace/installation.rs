@@ -31,7 +31,7 @@ const OWN_DIRECTORY: &str = ".repertoire";
 pub struct InterruptedChange {
     /// The outcome, in words.
     pub message: String,
-    /// What to do about it.
+    /// The advice for the user.
     pub hints: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ pub enum FileKind<'b> {
     /// own and cannot be given. Access-control lists and extended attributes do not. The file is synced. Its directory must be there,
     /// and a link is replaced by a file.
     User {
-        /// What was read from it before.
+        /// The bytes that were read from it before.
         before: Option<&'b [u8]>,
     },
     /// A file that this program alone writes, and that must survive a power failure. Its permissions stay, and a link stays a link: the

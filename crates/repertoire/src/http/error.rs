@@ -11,7 +11,7 @@ use rustls::CertificateError;
 pub enum HttpErrorKind {
     /// There is no complete answer within the time.
     Timeout,
-    /// Nobody listens at the address.
+    /// The connection was refused: no server listens at the address.
     Refused,
     /// The certificate of the server cannot be verified.
     Untrusted,
