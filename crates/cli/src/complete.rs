@@ -9,7 +9,7 @@ use repertoire_app::workspace::{WorkspaceOptions, settings};
 use repertoire_clients::{CLIENTS, Client};
 
 use crate::env;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Returns the completer of skill names.
 pub(crate) fn skill_names() -> ArgValueCandidates {
@@ -21,10 +21,10 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
         let roots = words.clone().zip(words.skip(1)).filter(|(word, _)| *word == "--root");
         let roots = roots.map(|(_, root)| PathBuf::from(root)).collect();
         let options = WorkspaceOptions { roots, ..WorkspaceOptions::default() };
-        // Nothing but the settings is read: `Context::load` may ask the store.
+        // Nothing but the settings is read: `Workspace::load` may ask the store.
         let Ok(settings) = settings::load(&env, &options) else { return Vec::new() };
-        let context = Context::new(env, options, settings, Arc::new(()));
-        let library = context.inspect(context.settings.policy.clone());
+        let workspace = Workspace::new(env, options, settings, Arc::new(()));
+        let library = workspace.inspect(workspace.settings.policy.clone());
         let candidate = |entry: &repertoire::Entry| {
             let description = entry.document.description.to_string();
             CompletionCandidate::new(entry.name().to_string()).help(Some(description.into()))

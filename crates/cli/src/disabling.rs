@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::complete::client_names;
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// The file that is written.
 #[derive(Debug, Default, Args)]
@@ -38,21 +38,21 @@ impl FileArgs {
     }
 
     /// Waits until no other process makes a change, unless nothing is changed.
-    pub(crate) fn begin(&self, context: &Context) -> Result<Option<ChangeInProgress>, CliError> {
+    pub(crate) fn begin(&self, workspace: &Workspace) -> Result<Option<ChangeInProgress>, CliError> {
         if self.dry_run {
             return Ok(None);
         }
         // A file that is named belongs to no one, and is written alone.
-        let is_named = context.config_input().file.is_some();
+        let is_named = workspace.config_input().file.is_some();
         let owner = if is_named && self.agent.is_none() { Owner::Project } else { self.owner() };
-        let site = ChangeSite::of(&context.env, owner)?;
+        let site = ChangeSite::of(&workspace.env, owner)?;
         let lock = site.begin()?;
         Ok(Some(ChangeInProgress { site, lock }))
     }
 
     /// Reads the list of the configuration file that is written.
-    pub(crate) fn open_list(&self, context: &Context) -> Result<DisabledList, CliError> {
-        disabled_list(context, (self.project || self.user).then(|| self.owner()))
+    pub(crate) fn open_list(&self, workspace: &Workspace) -> Result<DisabledList, CliError> {
+        disabled_list(workspace, (self.project || self.user).then(|| self.owner()))
     }
 }
 
@@ -78,11 +78,11 @@ impl ChangeInProgress {
 
 /// Returns the changes for one client.
 pub(crate) fn client_changes(
-    context: &Context,
+    workspace: &Workspace,
     args: &FileArgs,
     client: &str,
 ) -> Result<ClientChanges, CliError> {
-    ClientChanges::open(context.env.places(), args.owner(), Some(client))?
+    ClientChanges::open(workspace.env.places(), args.owner(), Some(client))?
         .ok_or_else(|| CliError::usage("there is no home directory").hint("set HOME, or use `--project`"))
 }
 
@@ -109,12 +109,12 @@ pub(crate) struct ChangeWords {
 /// Writes a line for each of `changes`; `words` are for the links and for the switches, planned and done.
 pub(crate) fn show(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     changes: &ClientChanges,
     words: &ChangeWords,
 ) -> Result<(), CliError> {
     for line in &changes.lines {
-        let path = context.shown(&line.path);
+        let path = workspace.shown(&line.path);
         let (planned, done) = if line.kind == ChangeKind::Link { words.link } else { words.switch };
         let verb = match line.state {
             ChangeState::Planned => planned,

@@ -12,7 +12,7 @@ use repertoire_model::text::nearest;
 
 use crate::error::CliError;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// A role, and the agent that has it.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ impl Role {
     pub(crate) fn warn_if_unknown(
         &self,
         ui: &mut Ui,
-        context: &Context,
+        workspace: &Workspace,
         snapshot: &Snapshot,
         origin: &RoleOrigin,
     ) -> Result<(), CliError> {
@@ -39,19 +39,19 @@ impl Role {
         }
         ui.warn(&format!("nothing is known of the role `{}` but its name", self.name))?;
         if let Lookup::Disabled(entry) = snapshot.find(&self.name) {
-            ui.hint(&format!("its skill is disabled by {}", context.disabled_where(entry)))?;
+            ui.hint(&format!("its skill is disabled by {}", workspace.disabled_where(entry)))?;
             return Ok(());
         }
-        if let Some(near) = self.nearest(context, snapshot) {
+        if let Some(near) = self.nearest(workspace, snapshot) {
             ui.hint(&format!("did you mean `{near}`?"))?;
         }
         Ok(())
     }
 
     /// Returns the name nearest to that of the role, of the skills and of the directories of role prompts.
-    fn nearest(&self, context: &Context, snapshot: &Snapshot) -> Option<String> {
+    fn nearest(&self, workspace: &Workspace, snapshot: &Snapshot) -> Option<String> {
         let skills = snapshot.active().map(|entry| entry.name().to_string());
-        let directories = context.role_directories();
+        let directories = workspace.role_directories();
         let read = directories.iter().filter_map(|directory| read_roles(directory).ok());
         let roles = read.flat_map(|found| found.roles).map(|role| role.name);
         let names: Vec<String> = skills.chain(roles).collect();
@@ -61,7 +61,7 @@ impl Role {
     /// Returns the prompt of the role, with the words of a session with `options`.
     pub(crate) async fn resolve(
         &self,
-        context: &Context,
+        workspace: &Workspace,
         registry: &Registry,
         options: &SessionOptions,
     ) -> Result<RolePrompt, Error> {
@@ -75,11 +75,11 @@ impl Role {
         let mut catalog = options.catalog_options();
         catalog.bound = own.bound.iter().map(|skill| skill.name.to_string()).collect();
         let mut options = RoleOptions::default();
-        options.binding = context.settings.role_binding;
+        options.binding = workspace.settings.role_binding;
         options.catalog = catalog;
         options.prompt = binding;
         options.variables = variables;
-        let resolver = RoleResolver::new(registry.clone(), context.role_directories(), options);
+        let resolver = RoleResolver::new(registry.clone(), workspace.role_directories(), options);
         let mut prompt = match &self.agent {
             Some(agent) => resolver.resolve_for(agent, &self.name).await?,
             None => resolver.resolve(&self.name).await?,

@@ -5,7 +5,7 @@ use repertoire::registry::EntryTokens;
 use repertoire_app::view::SkillTokensView;
 use repertoire_model::tokens::Tokenizer;
 
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Counts tokens by the settings.
 pub(crate) struct TokenCounter<'a> {
@@ -16,8 +16,8 @@ pub(crate) struct TokenCounter<'a> {
 
 impl<'a> TokenCounter<'a> {
     /// Returns the counter of `library`.
-    pub(crate) fn new(context: &Context, library: &'a Library) -> Self {
-        let options = context.settings.session.catalog_options();
+    pub(crate) fn new(workspace: &Workspace, library: &'a Library) -> Self {
+        let options = workspace.settings.session.catalog_options();
         Self { library, tokenizer: options.tokenizer, entries: EntryTokens::new(options) }
     }
 

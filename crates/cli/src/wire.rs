@@ -12,21 +12,21 @@ use crate::globals::Globals;
 use crate::ui::{TerminalReporter, Ui, escape};
 
 pub(crate) use repertoire_app::workspace::{
-    ComparedOrigin, ExecRequest, Library, MODE_CHANGED, OriginJson, SearchableLibrary, Workspace as Context,
+    ComparedOrigin, ExecRequest, Library, MODE_CHANGED, OriginJson, SearchableLibrary, Workspace,
     compared_origins, enable_command, kits_in_use, narrowed, notices, origin_json, routes, shell_word,
     skill_directory,
 };
 
 /// Returns the workspace of a command, whose configuration is read.
-pub(crate) fn load(ui: &Ui, env: Env, globals: &Globals) -> Result<Context, CliError> {
+pub(crate) fn load(ui: &Ui, env: Env, globals: &Globals) -> Result<Workspace, CliError> {
     let reporter = Arc::new(TerminalReporter::new(ui, &env));
-    Context::load(env, globals.workspace_options(), reporter)
+    Workspace::load(env, globals.workspace_options(), reporter)
 }
 
 /// Returns the workspace of a command that read `settings` itself.
-pub(crate) fn with_settings(ui: &Ui, env: Env, globals: &Globals, settings: Settings) -> Context {
+pub(crate) fn with_settings(ui: &Ui, env: Env, globals: &Globals, settings: Settings) -> Workspace {
     let reporter = Arc::new(TerminalReporter::new(ui, &env));
-    Context::new(env, globals.workspace_options(), settings, reporter)
+    Workspace::new(env, globals.workspace_options(), settings, reporter)
 }
 
 /// Completes the clean-up of runs whose program was killed, and says what it found.
@@ -46,11 +46,11 @@ pub(crate) fn finish_interrupted_runs(ui: &mut Ui, env: &Env) {
 /// standard error.
 pub(crate) fn report(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     snapshot: &Snapshot,
     problems: &[Problem],
 ) -> Result<(), CliError> {
-    for notice in context.disabled_by_project(snapshot) {
+    for notice in workspace.disabled_by_project(snapshot) {
         ui.warn(&notice)?;
     }
     let notices = notices(snapshot, problems);

@@ -18,7 +18,7 @@ use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Progress, Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 use plan::{Plan, SkillPresence};
 use repertoire_model::text::count;
 pub(crate) use report::{described, print_skill};
@@ -64,20 +64,20 @@ impl AddArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit, CliError> {
-    guarded(ui, |ui, guard| fetch_and_add(ui, context, args, guard))
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &AddArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| fetch_and_add(ui, workspace, args, guard))
 }
 
 fn fetch_and_add(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &AddArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = context.installation(args.owner())?;
-    let parsed = context
-        .source(&args.source, context.env.working_directory())
-        .map_err(|error| with_path_hint(context, args, error))?;
+    let installation = workspace.installation(args.owner())?;
+    let parsed = workspace
+        .source(&args.source, workspace.env.working_directory())
+        .map_err(|error| with_path_hint(workspace, args, error))?;
     let source = match &args.reference {
         Some(reference) => parsed.source.with_reference(reference)?,
         None => parsed.source,
@@ -88,8 +88,8 @@ fn fetch_and_add(
             names.push(name);
         }
     }
-    let tree = fetched(ui, context, args, &source, &names)?;
-    let found = find_skills(&tree, &context.settings.policy);
+    let tree = fetched(ui, workspace, args, &source, &names)?;
+    let found = find_skills(&tree, &workspace.settings.policy);
     for path in &tree.left_out {
         ui.message(Style::Warning, "left out:", path)?;
     }
@@ -108,40 +108,40 @@ fn fetch_and_add(
         });
     }
     if args.list {
-        report::list(ui, context, &tree, &found)?;
+        report::list(ui, workspace, &tree, &found)?;
         return Ok(Exit::Success);
     }
-    let chosen = match choose::choose(ui, context, &found, &names, args.all || args.yes)? {
+    let chosen = match choose::choose(ui, workspace, &found, &names, args.all || args.yes)? {
         Some(chosen) => chosen,
         None => {
-            report::list(ui, context, &tree, &found)?;
+            report::list(ui, workspace, &tree, &found)?;
             return Err(CliError::no("nothing was added, because no skill was chosen")
                 .hint("name skills with `--skill NAME`, or add all of them with `--all --yes`"));
         }
     };
     let plan = plan::plan(&installation, &tree, &chosen)?;
-    add(ui, context, args, &installation, &tree, plan, guard)
+    add(ui, workspace, args, &installation, &tree, plan, guard)
 }
 
 /// Fetches the source; an error says if a directory may be meant.
 fn fetched(
     ui: &Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &AddArgs,
     source: &Source,
     names: &[String],
 ) -> Result<FetchedTree, CliError> {
-    let mut options = context.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
+    let mut options = workspace.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
     options.wanted = names.to_vec();
-    let _progress = Progress::start(&context.env, "fetching");
-    fetch(source, &options).map_err(|error| with_path_hint(context, args, CliError::from(error)))
+    let _progress = Progress::start(&workspace.env, "fetching");
+    fetch(source, &options).map_err(|error| with_path_hint(workspace, args, CliError::from(error)))
 }
 
 /// Returns `error` with a hint if the source, which was not taken for a path, is the path of something here.
-fn with_path_hint(context: &Context, args: &AddArgs, error: CliError) -> CliError {
+fn with_path_hint(workspace: &Workspace, args: &AddArgs, error: CliError) -> CliError {
     let text = &args.source;
     let is_marked = text.is_empty() || text.starts_with(['.', '/', '~']);
-    if !is_marked && context.env.working_directory().join(text).try_exists().unwrap_or(false) {
+    if !is_marked && workspace.env.working_directory().join(text).try_exists().unwrap_or(false) {
         error.hint(format!("the directory is ./{text}"))
     } else {
         error
@@ -156,7 +156,7 @@ fn is_bare_repository(directory: &Path) -> bool {
 /// Shows what would be added, asks, and adds it.
 fn add(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &AddArgs,
     installation: &Installation,
     tree: &FetchedTree,
@@ -167,7 +167,7 @@ fn add(
     let new: Vec<&FoundSkill> = plan.of(SkillPresence::New).collect();
     if !ui.is_json() {
         for skill in &new {
-            print_skill(ui, context, skill)?;
+            print_skill(ui, workspace, skill)?;
         }
         for skill in plan.of(SkillPresence::Right) {
             let is_recorded = change.skills.iter().any(|change| change.name == skill.name);
@@ -177,7 +177,7 @@ fn add(
             writeln!(ui.out(), "{}", crate::ui::escape(&line))?;
         }
     }
-    warn_about_others(ui, context, installation, &new)?;
+    warn_about_others(ui, workspace, installation, &new)?;
     let consent = match new.len() {
         0 => Consent::Given,
         number => ui.consent(&format!("add {}?", count(number, "skill")), args.yes)?,
@@ -187,26 +187,26 @@ fn add(
     let mut exit = Exit::Success;
     if is_added {
         guard.begin();
-        let lock = context.begin(installation)?;
+        let lock = workspace.begin(installation)?;
         // Skills that are there already may lack links.
         let linked = plan.skills.iter().map(|(skill, _)| (&skill.name, Some(&skill.files)));
-        let added = context.added_links(args.owner(), LinkKind::Link, linked, &[])?;
+        let added = workspace.added_links(args.owner(), LinkKind::Link, linked, &[])?;
         links = added.links.into_iter().map(|link| link.path).collect();
         change.others = ChangeSteps { command: "rep add", ..added.change };
         if !added.notes.is_empty() {
             exit = Exit::No;
         }
-        for note in context.apply(&lock, installation, &change)?.iter().chain(&added.notes) {
+        for note in workspace.apply(&lock, installation, &change)?.iter().chain(&added.notes) {
             ui.warn(note)?;
         }
         if !links.is_empty() {
             let names = links.iter().filter_map(|link| link.rsplit('/').next()).map(str::to_owned).collect();
-            warnings = warnings_after(context.open()?.opened(), &context.env.places(), &names);
+            warnings = warnings_after(workspace.open()?.opened(), &workspace.env.places(), &names);
         }
     }
     if ui.is_json() {
         let skills = plan.skills.iter().map(|(skill, presence)| {
-            let mut value = described(context, skill);
+            let mut value = described(workspace, skill);
             let state = match presence {
                 SkillPresence::New if is_added => "added",
                 SkillPresence::New => "planned",
@@ -234,7 +234,7 @@ fn add(
         ui.hint(hint)?;
     }
     if is_added {
-        warn_about_disabled(ui, context, installation, &plan)?;
+        warn_about_disabled(ui, workspace, installation, &plan)?;
     }
     if !is_added {
         let what = format!("{} would be added", count(new.len(), "skill"));
@@ -246,21 +246,21 @@ fn add(
 /// Warns about skills that agents do not see, because they are disabled here.
 fn warn_about_disabled(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     installation: &Installation,
     plan: &Plan<'_>,
 ) -> Result<(), CliError> {
-    if context.settings.disabled.is_empty() && context.settings.kits_in_use.is_none() {
+    if workspace.settings.disabled.is_empty() && workspace.settings.kits_in_use.is_none() {
         return Ok(());
     }
-    let library = context.inspect(context.settings.policy.clone());
+    let library = workspace.inspect(workspace.settings.policy.clone());
     for (skill, _) in &plan.skills {
         let directory = installation.directory(&skill.name);
         let is_disabled =
             |entry: &&Entry| entry.state == State::Disabled && Path::new(&*entry.path) == directory;
         if let Some(entry) = library.snapshot.entries().iter().find(is_disabled) {
-            ui.warn(&format!("{} is disabled by {}", skill.name, context.disabled_where(entry)))?;
-            for step in context.enabling_steps(entry) {
+            ui.warn(&format!("{} is disabled by {}", skill.name, workspace.disabled_where(entry)))?;
+            for step in workspace.enabling_steps(entry) {
                 ui.hint(&step)?;
             }
         }
@@ -271,19 +271,19 @@ fn warn_about_disabled(
 /// Warns about skills of the same names in other places, because agents see only one of each name.
 fn warn_about_others(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     installation: &Installation,
     new: &[&FoundSkill],
 ) -> Result<(), CliError> {
     if new.is_empty() {
         return Ok(());
     }
-    let library = context.inspect(context.settings.policy.clone());
+    let library = workspace.inspect(workspace.settings.policy.clone());
     for skill in new {
         let directory = installation.directory(&skill.name);
         let is_other = |entry: &&Entry| *entry.name() == skill.name && Path::new(&*entry.path) != directory;
         if let Some(entry) = library.snapshot.entries().iter().find(is_other) {
-            let (name, path) = (&skill.name, context.shown(&entry.path));
+            let (name, path) = (&skill.name, workspace.shown(&entry.path));
             ui.warn(&format!("there is another `{name}` at {path}; agents will see one of them"))?;
         }
     }

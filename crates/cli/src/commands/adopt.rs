@@ -15,28 +15,33 @@ use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
-    guarded(ui, |ui, guard| adopt(ui, context, args, guard))
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &AdoptArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| adopt(ui, workspace, args, guard))
 }
 
-fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let places = context.env.places();
+fn adopt(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    args: &AdoptArgs,
+    guard: &ChangeGuard,
+) -> Result<Exit, CliError> {
+    let places = workspace.env.places();
     let base = places.base(args.owner()).ok_or_else(|| {
         CliError::usage("there is no home directory to gather skills in")
             .hint("set HOME, or leave --user out")
     })?;
     if args.undo {
-        return undo::run(ui, context, args, &base, guard);
+        return undo::run(ui, workspace, args, &base, guard);
     }
     if args.names.is_empty() && !args.all {
         return Err(CliError::usage("no skill is named")
             .hint("`rep adopt --all` gathers all skills that lie in several directories")
             .hint("`rep duplicates` shows them"));
     }
-    let library = context.inspect(context.settings.policy.clone());
+    let library = workspace.inspect(workspace.settings.policy.clone());
     for name in &args.names {
         library.find_any(name)?;
     }
@@ -45,5 +50,5 @@ fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) 
         Ok(installed.map(|installed| installed.others).unwrap_or_default())
     };
     let plan = plan(library.opened(), &places, &args.options(), &base, &others)?;
-    apply::run(ui, context, args, &base, &plan, guard)
+    apply::run(ui, workspace, args, &base, &plan, guard)
 }

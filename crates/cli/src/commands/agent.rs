@@ -31,7 +31,7 @@ use crate::interrupt::{Interrupt, on_interrupt};
 use crate::served::ServedArgs;
 use crate::terminal_approver::{self, TerminalApprover};
 use crate::ui::{Style, Ui};
-use crate::wire::{Context, ExecRequest, report};
+use crate::wire::{ExecRequest, Workspace, report};
 
 /// Works on a task with a model that has nothing but skills
 ///
@@ -96,25 +96,25 @@ impl CurrentTask {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AgentArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &AgentArgs) -> Result<Exit, CliError> {
     if args.task.as_deref().is_some_and(|task| task.trim().is_empty()) {
         return Err(CliError::usage("the task is empty").hint("leave it out for a conversation"));
     }
-    let directory = context.conversations()?;
+    let directory = workspace.conversations()?;
     let resumed = args.resume.as_deref().map(|id| find(&directory, id)).transpose()?;
     let header = resumed
         .as_deref()
         .map(Transcript::header)
         .transpose()
         .map_err(|error| CliError::no(error.to_string()))?;
-    let service = Service::choose(context, &args.service, header.as_ref())?;
+    let service = Service::choose(workspace, &args.service, header.as_ref())?;
     let name = args.agent.clone().or_else(|| header.as_ref().and_then(|header| header.agent.clone()));
     let AgentSetup { executor, mut agent, servers } =
-        open(ui, context, args, &service, name.as_deref(), header.as_ref())?;
+        open(ui, workspace, args, &service, name.as_deref(), header.as_ref())?;
     let library = agent.session().library().clone();
-    let _watcher = context.follow(library.registry());
-    let _releases = context.follow_releases(library.registry());
-    let _recorder = context.recorder(library.registry());
+    let _watcher = workspace.follow(library.registry());
+    let _releases = workspace.follow_releases(library.registry());
+    let _recorder = workspace.recorder(library.registry());
     match &resumed {
         Some(path) => {
             agent.resume(path).map_err(|error| failure(error, &service, None))?;
@@ -158,17 +158,17 @@ struct AgentSetup {
 /// Opens the session, that of the resumed conversation if there is one, and returns an agent with it.
 fn open(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &AgentArgs,
     service: &Service,
     name: Option<&str>,
     resumed: Option<&Header>,
 ) -> Result<AgentSetup, CliError> {
     let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover::of_skills()) as Arc<dyn Approver>);
-    let mut options = context.session_options(None);
+    let mut options = workspace.session_options(None);
     options.surface = Surface::Agent;
     options.running_off = None;
-    let executor = match context.executor(ExecRequest { approver, ..ExecRequest::default() }) {
+    let executor = match workspace.executor(ExecRequest { approver, ..ExecRequest::default() }) {
         Ok(executor) => Some(executor),
         // Skills are of use without their tools.
         Err(error) => {
@@ -182,16 +182,16 @@ fn open(
         let mut taken = reserved_names(&options.names);
         taken.insert(SUBAGENT_TOOL.to_owned());
         // A tool with the name of a skill would take its place.
-        let library = context.open()?;
+        let library = workspace.open()?;
         taken.extend(library.snapshot.entries().iter().map(|entry| entry.name().to_string()));
-        mcp_servers::start(path, &context.env, taken, &service.key_variables())
+        mcp_servers::start(path, &workspace.env, taken, &service.key_variables())
     });
     let (servers, tools) = servers.transpose()?.unzip();
-    let builder = context.library_builder(options, name.as_slice(), runner)?;
+    let builder = workspace.library_builder(options, name.as_slice(), runner)?;
     let builder = tools.into_iter().flatten().fold(builder, LibraryBuilder::tool);
-    let library = context.open_library(builder)?;
+    let library = workspace.open_library(builder)?;
     if let Some(name) = name {
-        context.expect_enabled(&library.snapshot(), &context.agent(name)?)?;
+        workspace.expect_enabled(&library.snapshot(), &workspace.agent(name)?)?;
     }
     let mut request = SessionRequest::default();
     request.agent = name.map(str::to_owned);
@@ -201,16 +201,16 @@ fn open(
         None => session,
     };
     let snapshot = session.registry().snapshot();
-    report(ui, context, &snapshot, snapshot.problems())?;
-    let place = context.env.working_directory().display();
+    report(ui, workspace, &snapshot, snapshot.problems())?;
+    let place = workspace.env.working_directory().display();
     let workplace = Fragment::new(
         "workplace",
         WORKSPACE,
         format!("The working directory is {place}; paths are relative to it."),
     );
     if args.subagents
-        && context.settings.subagent_inherit == Inherit::None
-        && context.settings.agents.is_empty()
+        && workspace.settings.subagent_inherit == Inherit::None
+        && workspace.settings.agents.is_empty()
     {
         ui.warn("sub-agents see no skills, because `subagent.inherit` is `none`")?;
     }
@@ -219,10 +219,10 @@ fn open(
     options.limits.tokens = args.max_tokens;
     options.subagents = args.subagents;
     options.temperature = args.service.temperature;
-    let configured = u32::try_from(context.settings.model.max_output_tokens).unwrap_or(u32::MAX);
+    let configured = u32::try_from(workspace.settings.model.max_output_tokens).unwrap_or(u32::MAX);
     options.max_output_tokens = args.service.max_output_tokens.or((configured > 0).then_some(configured));
     // Room for the next answer and for the request for a summary.
-    let context_tokens = context.settings.model.context_tokens;
+    let context_tokens = workspace.settings.model.context_tokens;
     options.compact_at = (context_tokens / 4 * 3) as u64;
     options.reattach_tokens = context_tokens / 10;
     let agent = Agent::new(service.client(), session.with_fragments(vec![workplace]), options);

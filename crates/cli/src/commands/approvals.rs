@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Lists the approved skills, and whether they have changed since
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {}
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ApprovalsArgs) -> Result<Exit, CliError> {
-    let approvals = context.approvals()?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _: &ApprovalsArgs) -> Result<Exit, CliError> {
+    let approvals = workspace.approvals()?;
     let all = approvals.list()?;
-    let library = context.inspect(context.settings.policy.clone());
+    let library = workspace.inspect(workspace.settings.policy.clone());
     if ui.is_json() {
         let rows: Value = all.iter().map(|approval| json(approval, &library)).collect();
         ui.write_json(&json!({"file": approvals.path().display().to_string(), "approvals": rows}))?;

@@ -15,7 +15,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 use repertoire_app::approvals::TRUST_HINT;
 
 /// Lets a skill run its tools and scripts, after showing what it will be able to do
@@ -36,17 +36,17 @@ pub(crate) struct ApproveArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<Exit, CliError> {
-    let library = context.open()?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ApproveArgs) -> Result<Exit, CliError> {
+    let library = workspace.open()?;
     let entry = library.find(&args.name)?;
-    if context.trust_levels().of(&entry.source) == Trust::Never {
+    if workspace.trust_levels().of(&entry.source) == Trust::Never {
         return Err(CliError::no(format!("skills of {} may not run anything", entry.source)).hint(TRUST_HINT));
     }
-    let approvals = context.approvals()?;
+    let approvals = workspace.approvals()?;
     let earlier = approvals.find(entry)?;
     let bundle = pollster::block_on(library.registry.bundle(entry))?;
     let mut toolbox = pollster::block_on(library.registry.toolbox(entry));
-    let schema = python::schema(ui, context, &library, entry, &bundle, earlier.as_ref())?;
+    let schema = python::schema(ui, workspace, &library, entry, &bundle, earlier.as_ref())?;
     if let Some(schema) = &schema {
         toolbox = Toolbox::read(schema.as_bytes()).0;
     }

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::served::ServedArgs;
 use crate::ui::Ui;
-use crate::wire::{Context, report};
+use crate::wire::{Workspace, report};
 use repertoire_app::review::record_current;
 
 /// The longest arguments that are read, in bytes.
@@ -49,7 +49,7 @@ pub(crate) struct CallArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CallArgs) -> Result<Exit, CliError> {
     let text = match args.arguments.as_str() {
         "-" => read_input()?,
         text => text.to_owned(),
@@ -59,19 +59,19 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
             .because(error)
             .hint("give an object, as in `rep call load_skill '{\"name\": \"git\"}'`")
     })?;
-    let mut options = context.session_options(args.render.as_deref());
+    let mut options = workspace.session_options(args.render.as_deref());
     // There is no transcript, so nothing can be known to be in it.
     options.reload = Reload::AlwaysBody;
-    if context.settings.exec.enabled {
+    if workspace.settings.exec.enabled {
         options.running_off = Some(RUNS_NOTHING.to_owned());
     }
-    let session = context.session_with(options, args.agent.as_deref(), &args.skills, None)?;
+    let session = workspace.session_with(options, args.agent.as_deref(), &args.skills, None)?;
     let reply = pollster::block_on(session.call(&args.tool, &arguments));
-    record_loaded(context, &session, &reply);
+    record_loaded(workspace, &session, &reply);
     // A search may have built the index for the next run.
     pollster::block_on(session.library().save());
     let snapshot = session.registry().snapshot();
-    report(ui, context, &snapshot, snapshot.problems())?;
+    report(ui, workspace, &snapshot, snapshot.problems())?;
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;
@@ -86,12 +86,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
 }
 
 /// Records the skills that were loaded as versions, as sessions do.
-fn record_loaded(context: &Context, session: &Session, reply: &Reply) {
+fn record_loaded(workspace: &Workspace, session: &Session, reply: &Reply) {
     let loaded = reply.injections();
-    if loaded.is_empty() || !context.records_versions() {
+    if loaded.is_empty() || !workspace.records_versions() {
         return;
     }
-    let Ok(store) = context.lazy_store().get() else { return };
+    let Ok(store) = workspace.lazy_store().get() else { return };
     let snapshot = session.registry().snapshot();
     for injection in loaded {
         if let Lookup::Found(entry) = snapshot.find(injection.name.as_str())

@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::{self, Context, Library, SearchableLibrary, narrowed};
+use crate::wire::{self, Library, SearchableLibrary, Workspace, narrowed};
 
 /// The most names of a kind that a person is shown.
 const MAX_NAMES_SHOWN: usize = 50;
@@ -79,37 +79,37 @@ pub(crate) struct CatalogArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
-    let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
-    let mut options = options(context, args, agent.as_ref())?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CatalogArgs) -> Result<Exit, CliError> {
+    let agent = args.agent.as_deref().map(|name| workspace.agent(name)).transpose()?;
+    let mut options = options(workspace, args, agent.as_ref())?;
     let mut task = Task::new(task_text(args)?);
     task.epoch = args.epoch;
     let (library, needed) = if args.task.is_some() {
-        context.expect_search()?;
-        let searchable = context.open_to_search()?;
+        workspace.expect_search()?;
+        let searchable = workspace.open_to_search()?;
         let scope = narrowed(&searchable.library.snapshot, &args.skills)?;
         let seen = SeenSkills { agent: agent.as_ref(), scope: scope.as_ref() };
-        let needed = (!task.is_blank()).then(|| rank(context, &searchable, seen, &task));
+        let needed = (!task.is_blank()).then(|| rank(workspace, &searchable, seen, &task));
         (searchable.library, needed)
     } else {
-        (context.open()?, None)
+        (workspace.open()?, None)
     };
     options.ranking = needed.as_ref().map(TaskRanking::to_catalog);
     let scope = narrowed(&library.snapshot, &args.skills)?;
     let seen = SeenSkills { agent: agent.as_ref(), scope: scope.as_ref() };
     if let Some(agent) = &agent {
-        context.expect_enabled(&library.snapshot, agent)?;
+        workspace.expect_enabled(&library.snapshot, agent)?;
     }
     let catalog = render_seen(&library, seen, &options)?;
     let about: Vec<&Entry> = library.snapshot.held(|entry| seen.has(entry)).collect();
-    let files: Vec<String> = args.paths.iter().map(|path| context.project_path(path)).collect();
+    let files: Vec<String> = args.paths.iter().map(|path| workspace.project_path(path)).collect();
     let files = FileMatcher::new(&files);
     let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&files));
     let about: Vec<(&str, &str)> =
         about.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
     let note = for_files(&about, &options.tool_name);
     if ui.is_json() {
-        let progress = Progress::start(&context.env, "counting tokens");
+        let progress = Progress::start(&workspace.env, "counting tokens");
         let mut answer = CatalogView::new(catalog, &options, needed.as_ref());
         drop(progress);
         answer.note = Some(note).filter(|note| !note.is_empty());
@@ -117,7 +117,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
             Some(path) => write(path, &(serde_json::to_string_pretty(&answer)? + "\n"))?,
             None => ui.write_json(&answer)?,
         }
-        wire::report(ui, context, &library.snapshot, &library.problems)?;
+        wire::report(ui, workspace, &library.snapshot, &library.problems)?;
         return Ok(Exit::Success);
     }
     let text = match note.as_str() {
@@ -134,9 +134,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
         warn_over_budget(ui)?;
     }
     if args.report {
-        report(ui, context, &catalog, &options, needed.as_ref())?;
+        report(ui, workspace, &catalog, &options, needed.as_ref())?;
     }
-    wire::report(ui, context, &library.snapshot, &library.problems)?;
+    wire::report(ui, workspace, &library.snapshot, &library.problems)?;
     Ok(Exit::Success)
 }
 
@@ -163,9 +163,14 @@ impl SeenSkills<'_> {
 }
 
 /// Returns the skills that `task` needs, of those that are seen, and keeps the index for the next run.
-fn rank(context: &Context, searchable: &SearchableLibrary, seen: SeenSkills<'_>, task: &Task) -> TaskRanking {
+fn rank(
+    workspace: &Workspace,
+    searchable: &SearchableLibrary,
+    seen: SeenSkills<'_>,
+    task: &Task,
+) -> TaskRanking {
     let SearchableLibrary { library, handle, .. } = searchable;
-    let _progress = Progress::start(&context.env, "searching skills");
+    let _progress = Progress::start(&workspace.env, "searching skills");
     let is_limited = seen.agent.is_some() || seen.scope.is_some();
     let visible = is_limited.then(|| library.snapshot.visible(|entry| seen.has(entry)));
     let visibility = visible.as_ref().map_or(Visibility::All, Visibility::Of);
@@ -215,12 +220,16 @@ fn highlighted(
     }
 }
 
-fn options(context: &Context, args: &CatalogArgs, agent: Option<&Agent>) -> Result<CatalogOptions, CliError> {
-    if !args.loaded.is_empty() && !context.settings.session.show_loaded {
+fn options(
+    workspace: &Workspace,
+    args: &CatalogArgs,
+    agent: Option<&Agent>,
+) -> Result<CatalogOptions, CliError> {
+    if !args.loaded.is_empty() && !workspace.settings.session.show_loaded {
         return Err(CliError::usage("--loaded needs `catalog.show_loaded = true` in the configuration")
             .hint("marking loaded skills changes the catalog and so defeats prompt caching"));
     }
-    let session = &context.settings.session;
+    let session = &workspace.settings.session;
     let mut options = match agent {
         Some(agent) => session.with_tools(&agent.tools).catalog_options(),
         None => session.catalog_options(),
@@ -236,20 +245,20 @@ fn options(context: &Context, args: &CatalogArgs, agent: Option<&Agent>) -> Resu
     Ok(options)
 }
 
-fn exact_tokens(context: &Context, catalog: &Catalog, options: &CatalogOptions) -> usize {
-    let _progress = Progress::start(&context.env, "counting tokens");
+fn exact_tokens(workspace: &Workspace, catalog: &Catalog, options: &CatalogOptions) -> usize {
+    let _progress = Progress::start(&workspace.env, "counting tokens");
     catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text))
 }
 
 fn report(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     catalog: &Catalog,
     options: &CatalogOptions,
     needed: Option<&TaskRanking>,
 ) -> Result<(), CliError> {
     let CatalogReport { tiers, over_budget, clipped, .. } = &catalog.report;
-    let tokens = exact_tokens(context, catalog, options);
+    let tokens = exact_tokens(workspace, catalog, options);
     let of = options.budget_tokens.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let skills = tiers.len();
     let line = format!("{skills} skills, {tokens}{of} tokens ({})", options.tokenizer.as_str());

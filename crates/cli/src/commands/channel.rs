@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::served::{STABLE, StoreArg, channel_name};
 use crate::ui::{Align, Column, Table, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Shows, promotes and rolls back what is published in a store
 #[derive(Debug, Args)]
@@ -72,13 +72,13 @@ enum Action {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ChannelArgs) -> Result<Exit, CliError> {
     let (Action::List { at }
     | Action::Show { at, .. }
     | Action::Promote { at, .. }
     | Action::Rollback { at, .. }) = &args.action;
-    let store = &*context.store_at(at.store.as_deref())?;
-    let option = Context::store_option(at.store.as_deref(), store);
+    let store = &*workspace.store_at(at.store.as_deref())?;
+    let option = Workspace::store_option(at.store.as_deref(), store);
     match &args.action {
         Action::List { .. } => list(ui, store)?,
         Action::Show { channel, .. } => {
@@ -103,7 +103,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
                     }
                 }
             }
-            release(ui, context, store, to, &names.iter().collect::<Vec<_>>(), change)?;
+            release(ui, workspace, store, to, &names.iter().collect::<Vec<_>>(), change)?;
         }
         Action::Rollback { names, channel, .. } => {
             expect_channel(store, channel)?;
@@ -113,7 +113,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
                 [_, before, ..] => Ok(before.change.digest),
                 [_] => Ok(None),
             };
-            release(ui, context, store, channel, &newest.iter().collect::<Vec<_>>(), change)?;
+            release(ui, workspace, store, channel, &newest.iter().collect::<Vec<_>>(), change)?;
         }
     }
     Ok(Exit::Success)
@@ -146,7 +146,7 @@ fn skills(store: &dyn Store, channel: &str) -> Result<BTreeMap<String, Digest>, 
 /// Releases for each of `names` the version that `version` returns.
 fn release(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     store: &dyn Store,
     channel: &str,
     names: &[&String],
@@ -165,7 +165,7 @@ fn release(
     let release = if changes.is_empty() {
         None
     } else {
-        store.release(channel, &changes, Some(&context.person()), SystemTime::now())?
+        store.release(channel, &changes, Some(&workspace.person()), SystemTime::now())?
     };
     ChannelChanges { channel, changes: &changes, before: &before, release }.write(ui, store, false)
 }

@@ -23,7 +23,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::{Progress, Ui};
-use crate::wire::{Context, Library, load, skill_directory};
+use crate::wire::{Library, Workspace, load, skill_directory};
 
 /// Checks skills and shows what is wrong with them
 ///
@@ -68,21 +68,21 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     if let Some(CompatTool::SkillsRef) = args.compat {
         return compat::run(ui, env.working_directory(), &args.skills);
     }
-    let context = &load(ui, env, &globals)?;
-    let policy = context.settings.policy.clone();
+    let workspace = &load(ui, env, &globals)?;
+    let policy = workspace.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
-    let mut targets = open(context, args, &policy)?;
+    let mut targets = open(workspace, args, &policy)?;
     let (mut fixed, mut refusal) = (Vec::new(), None);
     if args.fix {
-        let outcome = fix::run(ui, context, &targets, args.yes)?;
+        let outcome = fix::run(ui, workspace, &targets, args.yes)?;
         refusal = outcome.refusal;
         fixed = outcome.written;
         if !fixed.is_empty() {
-            targets = open(context, args, &policy)?;
+            targets = open(workspace, args, &policy)?;
         }
     }
     let mut checked = Vec::new();
-    let progress = Progress::start(&context.env, "checking skills");
+    let progress = Progress::start(&workspace.env, "checking skills");
     let mut confusable_pairs = None;
     if args.confusable {
         // The findings of every other rule in a large library would bury the answer.
@@ -90,10 +90,10 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         confusable_pairs = Some(confusable::find(&targets, &mut checked, &policy));
     } else {
         for target in &targets {
-            checked.extend(check_all(context, target));
+            checked.extend(check_all(workspace, target));
         }
         for checked in &mut checked {
-            python::describe(context, checked, &policy);
+            python::describe(workspace, checked, &policy);
         }
     }
     drop(progress);
@@ -101,9 +101,9 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         report::write_json(ui, &targets, &checked, &fixed, confusable_pairs)?
     } else {
         let scope = if args.confusable { report::CheckScope::Confusable } else { report::CheckScope::All };
-        let worst = report::write(ui, context, &targets, &checked, scope)?;
+        let worst = report::write(ui, workspace, &targets, &checked, scope)?;
         let all = targets.iter().filter(|_| args.skills.is_empty());
-        for hint in all.flat_map(|target| context.hints_about_unlisted(&target.library)) {
+        for hint in all.flat_map(|target| workspace.hints_about_unlisted(&target.library)) {
             ui.hint(&hint)?;
         }
         worst
@@ -115,18 +115,18 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
 }
 
 /// Opens the libraries to check: the whole library, each path as one of its own, and the library for all names.
-fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Target>, CliError> {
+fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<Target>, CliError> {
     let (mut targets, mut names) = (Vec::new(), Vec::new());
     for given in &args.skills {
-        match open_path(context, given, policy) {
+        match open_path(workspace, given, policy) {
             Ok(library) => targets.push(Target { library, names: Vec::new() }),
             Err(error) => names.push((given.to_string_lossy().into_owned(), error)),
         }
     }
     if args.skills.is_empty() || !names.is_empty() {
-        let mut library = context.inspect(policy.clone());
+        let mut library = workspace.inspect(policy.clone());
         if args.skills.is_empty() && !args.confusable {
-            let here = context.env.places();
+            let here = workspace.env.places();
             library.problems.extend(plugins::problems(here.project(), policy));
         }
         let mut known = Vec::new();
@@ -138,7 +138,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Targ
             }
             // The error of an unknown name suggests others.
             let is_path =
-                !is_name(&name) || context.env.working_directory().join(&name).symlink_metadata().is_ok();
+                !is_name(&name) || workspace.env.working_directory().join(&name).symlink_metadata().is_ok();
             return Err(library.find(&name).err().filter(|_| !is_path).unwrap_or(error));
         }
         targets.push(Target { library, names: known });
@@ -152,8 +152,8 @@ fn is_name(given: &str) -> bool {
 }
 
 /// Opens the skill or the directory of skills at the path `given`.
-fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library, CliError> {
-    let path = context.env.working_directory().join(given);
+fn open_path(workspace: &Workspace, given: &Path, policy: &Policy) -> Result<Library, CliError> {
+    let path = workspace.env.working_directory().join(given);
     if let Err(error) = path.symlink_metadata() {
         return Err(CliError::usage(format!("cannot check {}", given.display())).because(error));
     }
@@ -165,8 +165,8 @@ fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library
         ))
         .hint("a skill is a directory with a SKILL.md"));
     }
-    let places = context.given_places("path", skill_directory(given));
-    let library = context.inspect_places(places, plugins::problems(directory, policy), policy.clone());
+    let places = workspace.given_places("path", skill_directory(given));
+    let library = workspace.inspect_places(places, plugins::problems(directory, policy), policy.clone());
     if is_plugin(directory) {
         return Ok(library);
     }
@@ -174,7 +174,7 @@ fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library
     let is_beyond_limit = |problem: &Problem| problem.diagnostic.rule == RuleId::SourceLimit;
     if library.snapshot.entries().is_empty() && library.problems.iter().all(is_beyond_limit) {
         let error = CliError::no(format!("there is no skill at {}", given.display()));
-        return Err(error.hint(match depth_of_skills(context, directory, policy) {
+        return Err(error.hint(match depth_of_skills(workspace, directory, policy) {
             Some(depth) => format!(
                 "there are skills {depth} levels below it, deeper than is looked; set scan.max_depth = {depth}, or \
                  name the directory they are in"
@@ -186,8 +186,8 @@ fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library
 }
 
 /// Returns the number of levels below `directory` at which its uppermost skills are.
-fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Option<usize> {
-    let snapshot = context.inspect_deeply(directory, policy.clone()).snapshot();
+fn depth_of_skills(workspace: &Workspace, directory: &Path, policy: &Policy) -> Option<usize> {
+    let snapshot = workspace.inspect_deeply(directory, policy.clone()).snapshot();
     let depth =
         |entry: &Entry| Some(Path::new(&*entry.path).strip_prefix(directory).ok()?.components().count());
     snapshot.entries().iter().filter_map(depth).min()
@@ -199,11 +199,11 @@ fn unchecked(target: &Target) -> impl Iterator<Item = CheckedSkill<'_>> {
 }
 
 /// Returns every skill of `target`, in order, with everything found in it.
-fn check_all<'t>(context: &Context, target: &'t Target) -> Vec<CheckedSkill<'t>> {
+fn check_all<'t>(workspace: &Workspace, target: &'t Target) -> Vec<CheckedSkill<'t>> {
     let library = &target.library;
     let entries: Vec<&Entry> = target.entries().collect();
     let found = library.check(&entries).into_iter();
-    let mut recorded = context.recorded_in_force(library);
+    let mut recorded = workspace.recorded_in_force(library);
     entries
         .into_iter()
         .zip(found)

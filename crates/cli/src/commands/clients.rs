@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Shows which clients on this machine get which skills
 ///
@@ -86,12 +86,12 @@ impl ClientView<'_> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let places = context.env.places();
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _args: &ClientsArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let places = workspace.env.places();
     let connections = connections(&OwnEntries::new(&places), &places);
     let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
-    let around = (context, &library, &places);
+    let around = (workspace, &library, &places);
     let readers = files.readers.iter().filter(|reader| places.has_sign_of(reader.client));
     let views: Vec<ClientView<'_>> =
         readers.map(|reader| view(around, &files, reader, &connections)).collect();
@@ -156,14 +156,14 @@ fn rows(library: &Library) -> Vec<SkillRow> {
 }
 
 fn view<'a>(
-    (context, library, places): (&Context, &Library, &Places),
+    (workspace, library, places): (&Workspace, &Library, &Places),
     files: &ClientFiles,
     reader: &'a ClientReader,
     connections: &'a [Connection],
 ) -> ClientView<'a> {
     let id = reader.client.id;
     let connection = connections.iter().find(|connection| connection.client.id == id && !connection.is_off);
-    let served = connection.map(|connection| names_offered_by(context, library, places, connection));
+    let served = connection.map(|connection| names_offered_by(workspace, library, places, connection));
     let names = served.clone().unwrap_or_else(|| offered_names(&library.snapshot));
     let client = CLIENTS.iter().find(|client| client.id == id);
     let advice = client.and_then(|client| {

@@ -26,17 +26,17 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let site = (!args.print).then(|| ChangeSite::of(&env, args.owner())).transpose()?;
     // Errors of the configuration are reported by the commands that need it.
     let settings = settings::load(&env, &globals.workspace_options());
-    let context = settings.ok().map(|settings| with_settings(ui, env, &globals, settings));
-    if let (Some(context), Some(agent), false) = (&context, &args.agent, args.undo) {
-        context.expect_agent(agent)?;
+    let workspace = settings.ok().map(|settings| with_settings(ui, env, &globals, settings));
+    if let (Some(workspace), Some(agent), false) = (&workspace, &args.agent, args.undo) {
+        workspace.expect_agent(agent)?;
     }
     // The lock covers reading and writing, unless a person is asked in between, who must not block others.
     let lock = site.as_ref().filter(|_| args.yes).map(ChangeSite::begin).transpose()?;
     let mut plans = connect::plan(&places, &ours, &chosen, &server, &options);
     if options.action == ConnectAction::Connect {
         connect::warn_of_second(&ours, &places, &args.name, &mut plans);
-        if let Some(context) = context.filter(|_| server.is_stdio()) {
-            let library = context.inspect(context.settings.policy.clone());
+        if let Some(workspace) = workspace.filter(|_| server.is_stdio()) {
+            let library = workspace.inspect(workspace.settings.policy.clone());
             connect::warn_of_files(library.opened(), &places, &mut plans);
         }
     }

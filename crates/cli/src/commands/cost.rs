@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Progress, Style, Table, Ui, wrap_indented};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The skills that a session loads: those of median length.
 const LOADS: usize = 3;
@@ -44,14 +44,14 @@ struct Report {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CostArgs) -> Result<Exit, CliError> {
-    let mut options = context.session_options(None);
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result<Exit, CliError> {
+    let mut options = workspace.session_options(None);
     // Tools of skills are counted whether or not something could run them here.
     options.host_runs_tools = true;
     let tokenizer = options.catalog.tokenizer;
-    let library = context.unrecorded_library(options)?;
+    let library = workspace.unrecorded_library(options)?;
     let session = block_on(library.session())?;
-    let _progress = Progress::start(&context.env, "counting tokens");
+    let _progress = Progress::start(&workspace.env, "counting tokens");
     let (catalog, tools) = (tokenizer.count(&session.catalog().text), tool_tokens(&session, tokenizer));
     let report = Report { tokenizer, turns: args.turns, catalog, tools, skills: costs(&session, tokenizer) };
     if report.skills.is_empty() {

@@ -12,7 +12,7 @@ use super::serve::{self, ServeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The program that opens addresses in the user's browser.
 const OPENER: &str = if cfg!(target_os = "macos") {
@@ -45,11 +45,11 @@ pub(crate) struct DashboardArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: Context, args: &DashboardArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &DashboardArgs) -> Result<Exit, CliError> {
     let address = format!("127.0.0.1:{}", args.port);
     let secret = PageSecret::new()?;
     let serve = ServeArgs::of_dashboard(&address, args.allow_write, secret.clone());
-    serve::run_and_tell(ui, context.serving(None, Vec::new())?, &serve, &|ui, address| {
+    serve::run_and_tell(ui, workspace.serving(None, Vec::new())?, &serve, &|ui, address| {
         let url = format!("http://{address}{}", secret.path());
         if ui.is_json() {
             ui.write_json(&json!({"url": url}))?;

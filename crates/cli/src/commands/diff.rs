@@ -11,7 +11,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Shows what changed between two versions of a skill
 ///
@@ -28,10 +28,10 @@ pub(crate) struct DiffArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DiffArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
     let entry = library.find_any(&args.name)?;
-    let store = context.store()?;
+    let store = workspace.store()?;
     let skill = entry.record_identity();
     let newest = store.latest_version(&skill)?.map(|version| version.number);
     let Some(a) = args.a.or(newest) else {

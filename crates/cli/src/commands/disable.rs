@@ -14,7 +14,7 @@ use crate::disabling::{ChangeWords, FileArgs, client_changes, lines_json, patter
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Switches skills off for all agents, or for one client
 ///
@@ -39,20 +39,20 @@ pub(crate) struct DisableArgs {
 const WORDS: ChangeWords = ChangeWords { link: ("would remove", "removed"), switch: ("would set", "set") };
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DisableArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
     let wanted: Result<Vec<Pattern>, CliError> =
         args.names.iter().map(|name| pattern(&library, name)).collect();
     let wanted = wanted?;
     if let Some(client) = &args.file.agent {
-        return disable_for_client(ui, context, &library, args, client, &wanted);
+        return disable_for_client(ui, workspace, &library, args, client, &wanted);
     }
-    let change = args.file.begin(context)?;
-    let mut list = args.file.open_list(context)?;
+    let change = args.file.begin(workspace)?;
+    let mut list = args.file.open_list(workspace)?;
     let mut changes = if list.is_named() {
         None
     } else {
-        ClientChanges::open(context.env.places(), args.file.owner(), None)?
+        ClientChanges::open(workspace.env.places(), args.file.owner(), None)?
     };
     let (mut disabled, mut already, mut leaves_links) = (Vec::new(), Vec::new(), false);
     for pattern in wanted {
@@ -90,15 +90,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
         return Ok(exit);
     }
     for name in already {
-        let line = format!("{name} is already disabled in {}", context.shown(&file));
+        let line = format!("{name} is already disabled in {}", workspace.shown(&file));
         writeln!(ui.out(), "{}", escape(&line))?;
     }
     if !disabled.is_empty() {
         let verb = if args.file.dry_run { "would disable" } else { "disabled" };
-        let line = format!("{verb} {} in {}", disabled.join(", "), context.shown(&file));
+        let line = format!("{verb} {} in {}", disabled.join(", "), workspace.shown(&file));
         writeln!(ui.out(), "{}", escape(&line))?;
     }
-    changes.iter().try_for_each(|changes| show(ui, context, changes, &WORDS))?;
+    changes.iter().try_for_each(|changes| show(ui, workspace, changes, &WORDS))?;
     if leaves_links {
         ui.hint("links of this project stay; `rep disable --project` removes them")?;
     }
@@ -117,14 +117,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
 /// Disables the skills of `patterns` for one client alone.
 fn disable_for_client(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     args: &DisableArgs,
     client: &str,
     patterns: &[Pattern],
 ) -> Result<Exit, CliError> {
-    let change = args.file.begin(context)?;
-    let mut changes = client_changes(context, &args.file, client)?;
+    let change = args.file.begin(workspace)?;
+    let mut changes = client_changes(workspace, &args.file, client)?;
     let (mut disabled, mut already) = (Vec::new(), Vec::new());
     let title = Client::named(client).map_or(client, |client| client.title());
     let mut is_refused = false;
@@ -154,7 +154,7 @@ fn disable_for_client(
         for name in already {
             writeln!(ui.out(), "{}", escape(&format!("{name} is already disabled for {title}")))?;
         }
-        show(ui, context, &changes, &WORDS)?;
+        show(ui, workspace, &changes, &WORDS)?;
     }
     Ok(if is_refused || changes.has_failed() { Exit::No } else { Exit::Success })
 }

@@ -16,7 +16,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Finds skills that are there more than once
 ///
@@ -82,8 +82,8 @@ impl Group<'_> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DuplicatesArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DuplicatesArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
     for name in &args.names {
         library.find_any(name)?;
     }
@@ -96,7 +96,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DuplicatesArgs) -> Resu
         return Ok(Exit::Success);
     }
     for group in &groups {
-        write(ui, context, &library, args, group)?;
+        write(ui, workspace, &library, args, group)?;
     }
     ui.flush()?;
     let different = groups.iter().filter(|group| !group.is_identical()).count();
@@ -110,7 +110,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DuplicatesArgs) -> Resu
         ui.hint("`--diff` shows the differences")?;
     }
     // Copies are gathered from the directories of clients alone.
-    if context.options.roots.is_empty()
+    if workspace.options.roots.is_empty()
         && let Some(name) = groups.iter().find_map(|group| group.names().pop_first())
     {
         ui.hint(&format!("`rep adopt {name}` gathers its copies in one place and links the others to it"))?;
@@ -163,7 +163,7 @@ fn group_json(library: &Library, args: &DuplicatesArgs, group: &Group<'_>) -> Gr
 
 fn write(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     args: &DuplicatesArgs,
     group: &Group<'_>,
@@ -173,7 +173,7 @@ fn write(
     let content = if group.is_identical() { "the same files" } else { "different files" };
     writeln!(ui.out(), "{names}: {} with {content}", count(group.skills.len(), "place"))?;
     for entry in &group.skills {
-        let directory = escape(&context.shown(entry.directory())).into_owned();
+        let directory = escape(&workspace.shown(entry.directory())).into_owned();
         // The path comes last, because it may be longer than a line.
         let width = State::Quarantined.as_str().len();
         let state = ui.paint(Style::Faint, &format!("{:<width$}", entry.state.as_str()));
@@ -191,7 +191,7 @@ fn write(
                 }
             }
             None => {
-                ui.warn(&format!("the files of {} cannot be compared", context.shown(entry.directory())))?
+                ui.warn(&format!("the files of {} cannot be compared", workspace.shown(entry.directory())))?
             }
         }
     }

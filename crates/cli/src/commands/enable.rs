@@ -15,7 +15,7 @@ use crate::disabling::{ChangeInProgress, ChangeWords, FileArgs, client_changes, 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use crate::wire::{Context, Library, enable_command, kits_in_use};
+use crate::wire::{Library, Workspace, enable_command, kits_in_use};
 
 /// The most disabled skills that an unknown name is answered with.
 const MAX_SHOWN: usize = 50;
@@ -38,24 +38,24 @@ pub(crate) struct EnableArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let change = args.file.begin(context)?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EnableArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let change = args.file.begin(workspace)?;
     let mut changes =
-        ClientChanges::open(context.env.places(), args.file.owner(), args.file.agent.as_deref())?;
+        ClientChanges::open(workspace.env.places(), args.file.owner(), args.file.agent.as_deref())?;
     let wanted: Result<Vec<Pattern>, CliError> =
-        args.names.iter().map(|name| disabled_pattern(context, &library, changes.as_ref(), name)).collect();
+        args.names.iter().map(|name| disabled_pattern(workspace, &library, changes.as_ref(), name)).collect();
     let wanted = wanted?;
     if let Some(client) = &args.file.agent {
-        return enable_for_client(ui, context, change.as_ref(), args, client, &wanted);
+        return enable_for_client(ui, workspace, change.as_ref(), args, client, &wanted);
     }
     let patterns = wanted.clone();
-    let mut list = args.file.open_list(context)?;
+    let mut list = args.file.open_list(workspace)?;
     let (mut enabled, mut not_disabled, mut still) = (Vec::new(), Vec::new(), Vec::new());
     // Everything is taken out first: one pattern may disable a skill of another.
     let removed: Vec<bool> = wanted.iter().map(|pattern| list.remove(pattern)).collect();
     for (pattern, is_removed) in wanted.into_iter().zip(removed) {
-        let others = others(context, &library, &list, &pattern);
+        let others = others(workspace, &library, &list, &pattern);
         if is_removed {
             enabled.push(pattern.to_string());
         } else if others.is_empty() {
@@ -96,16 +96,16 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
         }
         if !enabled.is_empty() {
             let verb = if args.file.dry_run { "would enable" } else { "enabled" };
-            let line = format!("{verb} {} in {}", enabled.join(", "), context.shown(&file));
+            let line = format!("{verb} {} in {}", enabled.join(", "), workspace.shown(&file));
             writeln!(ui.out(), "{}", escape(&line))?;
         }
-        changes.iter().try_for_each(|changes| show(ui, context, changes, &WORDS))?;
+        changes.iter().try_for_each(|changes| show(ui, workspace, changes, &WORDS))?;
         if !enabled.is_empty() {
             ui.hint("sessions and servers that run already follow when they are started again")?;
         }
     }
     for entry in patterns.iter().flat_map(|pattern| matched(&library.snapshot, pattern)) {
-        if let Some(choice) = context.kits_without(entry) {
+        if let Some(choice) = workspace.kits_without(entry) {
             ui.warn(&format!("{} is still disabled by {}", entry.name(), kits_in_use(choice)))?;
         }
     }
@@ -114,7 +114,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
     let mut error = CliError::no(format!("`{name}` is still disabled"));
     for (name, by) in &still {
         error = error
-            .because(format!("{name} is disabled by {}", context.pattern_and_file(by)))
+            .because(format!("{name} is disabled by {}", workspace.pattern_and_file(by)))
             .hint(format!("run `{}`", enable_command(by)));
     }
     Err(error)
@@ -123,13 +123,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
 /// Enables the skills of `patterns` for one client, which they were disabled for alone.
 fn enable_for_client(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     change: Option<&ChangeInProgress>,
     args: &EnableArgs,
     client: &str,
     patterns: &[Pattern],
 ) -> Result<Exit, CliError> {
-    let mut changes = client_changes(context, &args.file, client)?;
+    let mut changes = client_changes(workspace, &args.file, client)?;
     let title = Client::named(client).map_or(client, |client| client.title());
     let (enabled, not_disabled): (Vec<&Pattern>, Vec<&Pattern>) =
         patterns.iter().partition(|pattern| changes.enable(pattern));
@@ -149,14 +149,14 @@ fn enable_for_client(
         for name in texts(&not_disabled) {
             writeln!(ui.out(), "{}", escape(&format!("{name} is not disabled for {title} alone")))?;
         }
-        show(ui, context, &changes, &WORDS)?;
+        show(ui, workspace, &changes, &WORDS)?;
     }
     Ok(if changes.has_failed() { Exit::No } else { Exit::Success })
 }
 
 /// Returns the pattern that `name` stands for; a skill that is gone may be in a list or a record still.
 fn disabled_pattern(
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     changes: Option<&ClientChanges>,
     name: &str,
@@ -169,7 +169,7 @@ fn disabled_pattern(
         {
             return Ok(recorded);
         }
-        let known = context.settings.disabled.iter().map(|it| &it.pattern);
+        let known = workspace.settings.disabled.iter().map(|it| &it.pattern);
         known.clone().find(|known| Some(*known) == written.as_ref()).cloned().ok_or_else(|| {
             let names: Vec<String> = known.take(MAX_SHOWN).map(ToString::to_string).collect();
             if names.is_empty() { error } else { error.hint(format!("disabled are: {}", names.join(", "))) }
@@ -179,7 +179,7 @@ fn disabled_pattern(
 
 /// Returns what disables the skills of `pattern` beside the entry that was taken out of `list`.
 fn others<'c>(
-    context: &'c Context,
+    workspace: &'c Workspace,
     library: &Library,
     list: &DisabledList,
     pattern: &Pattern,
@@ -194,5 +194,5 @@ fn others<'c>(
         let is_match = |entry: &&Entry| it.pattern.matches(&entry.source, entry.name().as_str());
         it.pattern == *pattern || skills.iter().any(is_match)
     };
-    context.settings.disabled.iter().filter(is_kept).filter(applies).collect()
+    workspace.settings.disabled.iter().filter(is_kept).filter(applies).collect()
 }

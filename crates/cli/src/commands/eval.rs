@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Measures how well skills work
 #[derive(Debug, Args)]
@@ -35,8 +35,8 @@ enum Measure {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EvalArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EvalArgs) -> Result<Exit, CliError> {
     match &args.measure {
-        Measure::Triggers(args) => triggers::run(ui, context, args),
+        Measure::Triggers(args) => triggers::run(ui, workspace, args),
     }
 }

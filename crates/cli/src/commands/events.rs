@@ -12,7 +12,7 @@ use crate::age::age;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, cut, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The most events that are read at once.
 const PAGE: usize = 1_000;
@@ -44,19 +44,19 @@ pub(crate) struct EventsArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EventsArgs) -> Result<Exit, CliError> {
-    if !context.has_store() {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EventsArgs) -> Result<Exit, CliError> {
+    if !workspace.has_store() {
         if !args.follow {
             if !ui.is_json() {
                 writeln!(ui.err(), "nothing has been recorded yet")?;
             }
             return Ok(Exit::Success);
         }
-        while !context.has_store() {
+        while !workspace.has_store() {
             std::thread::sleep(PAUSE);
         }
     }
-    let store = context.store()?;
+    let store = workspace.store()?;
     let mut query = EventQuery::default();
     query.since = args.since.and_then(|age| SystemTime::now().checked_sub(age));
     query.skill.clone_from(&args.skill);

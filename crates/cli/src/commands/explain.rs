@@ -8,7 +8,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape, wrap_indented};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The columns of the topics of decisions.
 const TOPIC_WIDTH: usize = 12;
@@ -29,9 +29,9 @@ pub(crate) struct ExplainArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<Exit, CliError> {
-    let library = context.inspect_served(context.settings.policy.clone());
-    let explanation = explain(context, &library, &args.name)?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ExplainArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect_served(workspace.settings.policy.clone());
+    let explanation = explain(workspace, &library, &args.name)?;
     if ui.is_json() {
         ui.write_json(&explanation)?;
         return if explanation.found {
@@ -41,7 +41,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
         };
     }
     if let Some(absence) = &explanation.absence {
-        write_absence(ui, context, absence, &args.name)?;
+        write_absence(ui, workspace, absence, &args.name)?;
         return Ok(Exit::No);
     }
     for (index, skill) in explanation.skills.iter().enumerate() {
@@ -66,14 +66,14 @@ fn write_skill(ui: &mut Ui, skill: &ExplainedSkill) -> Result<(), CliError> {
 }
 
 /// Writes why there is no skill called `name`.
-fn write_absence(ui: &mut Ui, context: &Context, absence: &Absence, name: &str) -> Result<(), CliError> {
+fn write_absence(ui: &mut Ui, workspace: &Workspace, absence: &Absence, name: &str) -> Result<(), CliError> {
     let heading = ui.paint(Style::Heading, &format!("there is no skill `{}`", escape(name)));
     writeln!(ui.out(), "{heading}")?;
     if !absence.nearest.is_empty() {
         writeln!(ui.out(), "\nnear it: {}", absence.nearest.join(", "))?;
     }
     for miss in &absence.near_misses {
-        let path = escape(&context.shown(&miss.path)).into_owned();
+        let path = escape(&workspace.shown(&miss.path)).into_owned();
         let files = escape(&miss.files.join(", ")).into_owned();
         match miss.reason {
             Reason::NoManifest if files.is_empty() => {
@@ -103,12 +103,12 @@ fn write_absence(ui: &mut Ui, context: &Context, absence: &Absence, name: &str) 
     }
     writeln!(ui.out(), "\nlooked at:")?;
     for place in absence.places.iter().filter(|place| place.exists) {
-        let path = escape(&context.shown(&place.path)).into_owned();
+        let path = escape(&workspace.shown(&place.path)).into_owned();
         let skills = ui.paint(Style::Faint, &count(place.skills, "skill"));
         writeln!(ui.out(), "  {path}  {skills}")?;
     }
     let missing = absence.places.iter().filter(|place| !place.exists);
-    let missing: Vec<String> = missing.map(|place| context.shown(&place.path)).collect();
+    let missing: Vec<String> = missing.map(|place| workspace.shown(&place.path)).collect();
     if !missing.is_empty() {
         let missing = wrap_indented(&escape(&first_of(&missing)), ui.width(), NOT_THERE.len());
         let missing = ui.paint(Style::Faint, &missing);

@@ -8,7 +8,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Lists the files of a skill
 ///
@@ -23,8 +23,8 @@ pub(crate) struct FilesArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Exit, CliError> {
-    let library = context.open()?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &FilesArgs) -> Result<Exit, CliError> {
+    let library = workspace.open()?;
     let entry = library.find(&args.name)?;
     let listing = pollster::block_on(library.registry.files(entry))?;
     let files = below(&listing.files, args.directory.as_deref(), entry.name().as_str())?;

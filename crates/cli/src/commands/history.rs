@@ -10,7 +10,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Table, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, record_current, recovered_library};
 
 /// Lists the versions of a skill, the newest first
@@ -28,17 +28,17 @@ pub(crate) struct HistoryArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &HistoryArgs) -> Result<Exit, CliError> {
     if let Some(location) = &args.store {
-        let versions = context.store_at(Some(location))?.versions(&published_identity(&args.name))?;
+        let versions = workspace.store_at(Some(location))?.versions(&published_identity(&args.name))?;
         if versions.is_empty() {
             return Err(CliError::no(format!("no skill `{}` was published to this store", args.name))
                 .hint("run `rep channel show` to see the skills of a channel"));
         }
         return write(ui, &args.name, &versions);
     }
-    let store = context.store()?;
-    let library = recovered_library(context, &*store)?;
+    let store = workspace.store()?;
+    let library = recovered_library(workspace, &*store)?;
     let (name, skill) = match library.find_any(&args.name) {
         Ok(entry) => {
             if let Err(error) = record_current(&library.registry, entry, &*store) {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
-use crate::wire::{ComparedOrigin, Context, compared_origins, routes};
+use crate::wire::{ComparedOrigin, Workspace, compared_origins, routes};
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -39,16 +39,16 @@ struct Entry {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<Exit, CliError> {
-    let installation = context.installation(Owner::Project)?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _: &ImportLockArgs) -> Result<Exit, CliError> {
+    let installation = workspace.installation(Owner::Project)?;
     let lock = Lock::read(&installation.lock)?;
     let mut entries = Vec::new();
     for skill in of_npx_skills(&installation)? {
-        entries.push(entry(context, &installation, &lock, skill, None)?);
+        entries.push(entry(workspace, &installation, &lock, skill, None)?);
     }
-    for (skill, known) in of_others(ui, context, &installation)? {
+    for (skill, known) in of_others(ui, workspace, &installation)? {
         if !entries.iter().any(|entry| entry.skill.name == skill.name) {
-            entries.push(entry(context, &installation, &lock, skill, Some(&known))?);
+            entries.push(entry(workspace, &installation, &lock, skill, Some(&known))?);
         }
     }
     if entries.is_empty() {
@@ -59,8 +59,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<
     let number = changes.len();
     if number > 0 {
         let others = ChangeSteps { command: "rep import-lock", ..ChangeSteps::default() };
-        let (change, lock) = (Change { skills: changes, others }, context.begin(&installation)?);
-        for note in context.apply(&lock, &installation, &change)? {
+        let (change, lock) = (Change { skills: changes, others }, workspace.begin(&installation)?);
+        for note in workspace.apply(&lock, &installation, &change)? {
             ui.warn(&note)?;
         }
     }
@@ -98,11 +98,11 @@ fn of_npx_skills(installation: &Installation) -> Result<Vec<ImportedSkill>, CliE
 /// Returns the skills of the project that other installers recorded, each with its first record.
 fn of_others(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     installation: &Installation,
 ) -> Result<Vec<(ImportedSkill, ComparedOrigin)>, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let origins = context.origins(&library);
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let origins = workspace.origins(&library);
     for (path, fault) in &origins.faults {
         ui.warn(&format!("{} is not understood: {fault}", path.display()))?;
     }
@@ -131,7 +131,7 @@ fn of_others(
 
 /// Decides about a skill. `known` is its record, unless it is one of `npx skills`.
 fn entry(
-    context: &Context,
+    workspace: &Workspace,
     installation: &Installation,
     lock: &Lock,
     skill: ImportedSkill,
@@ -147,7 +147,7 @@ fn entry(
     let Some(name) = name.filter(|name| repertoire_model::SkillPath::new(name.as_str()).is_ok()) else {
         return left(skill, "unknown", "it has no name that a directory can have".to_owned());
     };
-    let source = skill.source.as_ref().and_then(|text| context.source(text, &installation.base).ok());
+    let source = skill.source.as_ref().and_then(|text| workspace.source(text, &installation.base).ok());
     let Some(source) = source.map(|parsed| parsed.source) else {
         return left(skill, "unknown", "its source cannot be fetched by rep".to_owned());
     };

@@ -16,41 +16,41 @@ use self::report::Notes;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exit, CliError> {
-    let places = context.env.places();
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &LinkArgs) -> Result<Exit, CliError> {
+    let places = workspace.env.places();
     let base = places.base(args.owner()).ok_or_else(|| {
         CliError::usage("there is no home directory to link skills in").hint("set HOME, or leave --user out")
     })?;
     let named: Vec<&'static Client> = args.clients.iter().filter_map(|word| Client::named(word)).collect();
     if args.undo {
-        return undo::run(ui, context, &places, args, &base, &named);
+        return undo::run(ui, workspace, &places, args, &base, &named);
     }
     let connections = connections(&OwnEntries::new(&places), &places);
     let (clients, mut skipped) = link::chosen(&connections, &places, args.owner(), args.connected(), named)?;
-    let library = context.open()?;
-    let (skills, left_out) = skills(context, &library, &places, args)?;
+    let library = workspace.open()?;
+    let (skills, left_out) = skills(workspace, &library, &places, args)?;
     let skills: Vec<LinkedSkill<'_>> = skills.into_iter().map(LinkedSkill::of).collect();
     let mut plan = link::plan(&places, args.owner(), &base, &clients, &skills)?;
     skipped.append(&mut plan.refused);
     let warnings = link::warnings(library.opened(), &places, &connections, &clients, &plan.steps);
-    apply::run(ui, context, args, &base, plan, &Notes { skipped, left_out, warnings })
+    apply::run(ui, workspace, args, &base, plan, &Notes { skipped, left_out, warnings })
 }
 
 /// Returns the skills that are meant, and how many are left out because they lie outside.
 fn skills<'l>(
-    context: &Context,
+    workspace: &Workspace,
     library: &'l Library,
     places: &Places,
     args: &LinkArgs,
 ) -> Result<(Vec<&'l Entry>, usize), CliError> {
-    let agent = args.agent.as_ref().map(|name| context.agent(name)).transpose()?;
+    let agent = args.agent.as_ref().map(|name| workspace.agent(name)).transpose()?;
     let is_seen = |entry: &&Entry| agent.as_ref().is_none_or(|agent| agent.sees(entry));
     if !args.skill.is_empty() {
         let enabled = |name: &String| match library.find(name)? {
-            entry if entry.state == State::Disabled => Err(context.disabled_error(entry)),
+            entry if entry.state == State::Disabled => Err(workspace.disabled_error(entry)),
             entry => Ok(entry),
         };
         let found: Result<Vec<&Entry>, CliError> = args.skill.iter().map(enabled).collect();
@@ -58,7 +58,7 @@ fn skills<'l>(
     }
     let seen: Vec<&Entry> = library.snapshot.active().filter(is_seen).collect();
     // Directories that were named are meant, wherever they lie.
-    if !context.options.roots.is_empty() {
+    if !workspace.options.roots.is_empty() {
         return Ok((seen, 0));
     }
     let project = paths::resolved(places.project());

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::token_counter::TokenCounter;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{ComparedOrigin, Context, Library, OriginJson, compared_origins};
+use crate::wire::{ComparedOrigin, Library, OriginJson, Workspace, compared_origins};
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
@@ -65,13 +65,16 @@ struct Row<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result<Exit, CliError> {
     // A refused library can still be inspected.
-    let library =
-        if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
-    let counter = TokenCounter::new(context, &library);
-    let origins = args.origin.then(|| context.origins(&library));
-    let for_clients = if args.all { disabled_for_clients(&context.env.places()) } else { Vec::new() };
+    let library = if args.all {
+        workspace.inspect_served(workspace.settings.policy.clone())
+    } else {
+        workspace.open()?
+    };
+    let counter = TokenCounter::new(workspace, &library);
+    let origins = args.origin.then(|| workspace.origins(&library));
+    let for_clients = if args.all { disabled_for_clients(&workspace.env.places()) } else { Vec::new() };
     let entries = library.snapshot.entries().iter();
     let rows: Vec<Row<'_>> = entries
         .filter(|entry| args.all || entry.state == State::Active)
@@ -84,21 +87,21 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         })
         .collect();
     if ui.is_json() {
-        let tokenizer = args.tokens.then(|| context.settings.session.catalog.tokenizer.as_str());
+        let tokenizer = args.tokens.then(|| workspace.settings.session.catalog.tokenizer.as_str());
         let document = ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,
-            skills: rows.iter().map(|row| skill_json(context, row)).collect(),
+            skills: rows.iter().map(|row| skill_json(workspace, row)).collect(),
             problems: library.problems.iter().map(DiagnosticView::of_source).collect(),
         };
         ui.write_json(&document)?;
     } else {
         if !rows.is_empty() {
-            table(context, &rows, args).write(ui)?;
+            table(workspace, &rows, args).write(ui)?;
         }
-        summary(ui, context, &library, args)?;
+        summary(ui, workspace, &library, args)?;
     }
-    for (_, message) in origins.iter().flat_map(|origins| context.broken_records(origins)) {
+    for (_, message) in origins.iter().flat_map(|origins| workspace.broken_records(origins)) {
         ui.warn(&message)?;
     }
     ui.flush()?;
@@ -107,15 +110,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn skill_json(context: &Context, row: &Row<'_>) -> SkillJson {
+fn skill_json(workspace: &Workspace, row: &Row<'_>) -> SkillJson {
     let mut skill = SkillView::new(row.entry);
     skill.digest.clone_from(&row.digest);
     skill.tokens = row.tokens;
-    let disabled_by = context
+    let disabled_by = workspace
         .disabled_by(row.entry)
         .map(|by| DisabledByView { pattern: by.pattern.to_string(), file: by.file.display().to_string() });
     skill.disabled_by = Some(disabled_by.collect()).filter(|by: &Vec<_>| !by.is_empty());
-    skill.outside_kits = context.kits_without(row.entry).map(|choice| choice.names.clone());
+    skill.outside_kits = workspace.kits_without(row.entry).map(|choice| choice.names.clone());
     skill.disabled_for = Some(row.disabled_for.clone()).filter(|clients| !clients.is_empty());
     let origins = row.origins.as_ref();
     SkillJson { skill, origins: origins.map(|origins| origins.iter().map(ComparedOrigin::json).collect()) }
@@ -135,7 +138,7 @@ fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
-fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
+fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
     let has_disabled =
         rows.iter().any(|row| row.entry.state == State::Disabled || !row.disabled_for.is_empty());
     let column = |heading, align, style| Column { heading, align, style };
@@ -180,7 +183,7 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
         if has_disabled {
             let by_clients = format!("switches of {}", disabled_for.join(", "));
             let by_clients = (!disabled_for.is_empty()).then_some(by_clients);
-            let everywhere = Some(context.disabled_where(entry)).filter(|by| !by.is_empty());
+            let everywhere = Some(workspace.disabled_where(entry)).filter(|by| !by.is_empty());
             table.cell(everywhere.into_iter().chain(by_clients).collect::<Vec<_>>().join(" and "));
         }
         match origins {
@@ -207,7 +210,7 @@ fn origins_in_words(origins: &[ComparedOrigin]) -> String {
     if words.is_empty() { "-".to_owned() } else { words.join("; ") }
 }
 
-fn summary(ui: &mut Ui, context: &Context, library: &Library, args: &ListArgs) -> Result<(), CliError> {
+fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArgs) -> Result<(), CliError> {
     let entries = library.snapshot.entries();
     let count = |state| entries.iter().filter(|entry| entry.state == state).count();
     let with = |severity| {
@@ -231,7 +234,7 @@ fn summary(ui: &mut Ui, context: &Context, library: &Library, args: &ListArgs) -
     let mut hints = Vec::new();
     if entries.is_empty() {
         hints.push("no skills were found; run `rep doctor` to see where they are looked for".to_owned());
-        hints.push(context.hint_without_skills());
+        hints.push(workspace.hint_without_skills());
     }
     if faulty + flawed > 0 || !library.problems.is_empty() {
         hints.push("run `rep check` to see what is wrong; it reads instructions and files too".to_owned());

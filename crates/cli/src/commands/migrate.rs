@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Converts other layouts to skills
 #[derive(Debug, Args)]
@@ -137,9 +137,9 @@ const EXISTS: &str = "exists";
 const NAMELESS: &str = "nameless";
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &MigrateArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Result<Exit, CliError> {
     let Layout::Roles(args) = &args.layout;
-    let env = &context.env;
+    let env = &workspace.env;
     let directory = env.working_directory().join(&args.directory);
     let to = args.to.as_ref().map_or_else(|| new_skill_place(env), |to| env.working_directory().join(to));
     let found = read_roles(&directory).map_err(|error| match error.kind() {
@@ -152,12 +152,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &MigrateArgs) -> Result<
     let config = env.working_directory().join(PROJECT_FILE);
     let agents = args.split.then_some(AgentFiles { roles: &args.directory, config: &config });
     // What is written must not hide anything that is there without a word.
-    let library = context.inspect(context.settings.policy.clone());
+    let library = workspace.inspect(workspace.settings.policy.clone());
     for role in &found.roles {
         let mut migrated = migrate(role, &to, args.write, agents.as_ref(), &mut taken)?;
         migrated.notes.extend(twins(&library, &migrated));
         let is_new = matches!(migrated.state, PLANNED | WRITTEN);
-        if is_new && migrated.agent.is_some() && context.settings.agents.contains_key(&role.name) {
+        if is_new && migrated.agent.is_some() && workspace.settings.agents.contains_key(&role.name) {
             let note = format!("an agent `{}` is configured already and stays as it is", role.name);
             migrated.notes.push(note);
         }

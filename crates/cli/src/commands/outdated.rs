@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Lists added skills that are not up to date
 ///
@@ -31,8 +31,8 @@ pub(crate) struct OutdatedArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
-    let (_, checks) = checks(context, ui.git_prompt(), &args.names, args.user, args.token_file.as_deref())?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &OutdatedArgs) -> Result<Exit, CliError> {
+    let (_, checks) = checks(workspace, ui.git_prompt(), &args.names, args.user, args.token_file.as_deref())?;
     if ui.is_json() {
         let skills: Vec<Value> = checks.iter().map(json::update_check).collect();
         ui.write_json(&serde_json::json!({ "skills": skills }))?;

@@ -12,13 +12,13 @@ pub(crate) use args::PackArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PackArgs) -> Result<Exit, CliError> {
     match &args.form {
-        Form::Skill(args) => skill::run(ui, context, args),
-        Form::Plugin(args) => plugin::run(ui, context, args),
-        Form::Marketplace(args) => marketplace::run(ui, context, args),
+        Form::Skill(args) => skill::run(ui, workspace, args),
+        Form::Plugin(args) => plugin::run(ui, workspace, args),
+        Form::Marketplace(args) => marketplace::run(ui, workspace, args),
     }
 }

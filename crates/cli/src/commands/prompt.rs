@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::role::Role;
 use crate::ui::Ui;
-use crate::wire::{Context, report};
+use crate::wire::{Workspace, report};
 
 /// Prints the system prompt of an agent or of a role
 ///
@@ -45,10 +45,10 @@ struct Prompt {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PromptArgs) -> Result<Exit, CliError> {
     let prompt = match (&args.role, &args.agent) {
-        (Some(role), _) => role_prompt(ui, context, args, role)?,
-        (None, Some(agent)) => agent_prompt(ui, context, args, agent)?,
+        (Some(role), _) => role_prompt(ui, workspace, args, role)?,
+        (None, Some(agent)) => agent_prompt(ui, workspace, args, agent)?,
         (None, None) => {
             return Err(CliError::usage("neither --agent NAME nor --role ROLE is given")
                 .hint("`[agents.NAME]` in repertoire.toml defines an agent; a role is any name"));
@@ -57,13 +57,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
     let text = compose(&prompt.fragments);
     // On a terminal a person looks at it.
     if !ui.out_is_terminal() {
-        record(context, args, &prompt.bound);
+        record(workspace, args, &prompt.bound);
     }
     if !ui.is_json() {
         ui.write_untrusted(text.as_bytes())?;
         return Ok(Exit::Success);
     }
-    let tokenizer = context.settings.session.catalog.tokenizer;
+    let tokenizer = workspace.settings.session.catalog.tokenizer;
     let fragments = ordered(&prompt.fragments).into_iter().map(|Fragment { name, priority, text }| {
         json!({"name": name, "priority": priority, "tokens": tokenizer.count(text)})
     });
@@ -80,8 +80,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
 }
 
 /// Hands an event for each skill in the prompt to the event sinks: a printed prompt is given to a model.
-fn record(context: &Context, args: &PromptArgs, bound: &[BoundSkill]) {
-    let sinks = context.sinks();
+fn record(workspace: &Workspace, args: &PromptArgs, bound: &[BoundSkill]) {
+    let sinks = workspace.sinks();
     for skill in bound {
         let mut event = Event::new(EventKind::SkillLoaded, "prompt", "", SystemTime::now());
         event.agent.clone_from(&args.agent);
@@ -95,13 +95,18 @@ fn names(bound: &[BoundSkill]) -> Vec<String> {
     bound.iter().map(|skill| skill.name.to_string()).collect()
 }
 
-fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -> Result<Prompt, CliError> {
-    let mut agent = context.agent(name)?;
+fn agent_prompt(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    args: &PromptArgs,
+    name: &str,
+) -> Result<Prompt, CliError> {
+    let mut agent = workspace.agent(name)?;
     agent.variables.extend(args.variables.iter().cloned());
-    let library = context.open()?;
-    report(ui, context, &library.snapshot, &library.problems)?;
-    context.expect_enabled(&library.snapshot, &agent)?;
-    let session = context.session_options(None).with_tools(&agent.tools);
+    let library = workspace.open()?;
+    report(ui, workspace, &library.snapshot, &library.problems)?;
+    workspace.expect_enabled(&library.snapshot, &agent)?;
+    let session = workspace.session_options(None).with_tools(&agent.tools);
     let loaded =
         pollster::block_on(AgentPrompt::load(&library.registry, &agent, &BindingOptions::of(&session)))?;
     let AgentPrompt { mut fragments, bound, .. } = loaded;
@@ -113,21 +118,26 @@ fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -
     Ok(Prompt { fragments, bound, origin: "agent", path: None })
 }
 
-fn role_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, role: &str) -> Result<Prompt, CliError> {
-    let mut agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+fn role_prompt(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    args: &PromptArgs,
+    role: &str,
+) -> Result<Prompt, CliError> {
+    let mut agent = args.agent.as_deref().map(|name| workspace.agent(name)).transpose()?;
     let variables: BTreeMap<String, String> = args.variables.iter().cloned().collect();
     if let Some(agent) = &mut agent {
         agent.variables.extend(variables.clone());
     }
-    let library = context.open()?;
-    report(ui, context, &library.snapshot, &library.problems)?;
-    let mut session = context.session_options(None);
+    let library = workspace.open()?;
+    report(ui, workspace, &library.snapshot, &library.problems)?;
+    let mut session = workspace.session_options(None);
     if let Some(agent) = &agent {
         session = session.with_tools(&agent.tools);
     }
     let role = Role { name: role.to_owned(), agent, variables };
-    let resolved = pollster::block_on(role.resolve(context, &library.registry, &session))?;
-    role.warn_if_unknown(ui, context, &library.snapshot, &resolved.origin)?;
+    let resolved = pollster::block_on(role.resolve(workspace, &library.registry, &session))?;
+    role.warn_if_unknown(ui, workspace, &library.snapshot, &resolved.origin)?;
     let origin = resolved.origin.as_str();
     let path = match &resolved.origin {
         RoleOrigin::Legacy(path) => Some(path.display().to_string()),

@@ -17,7 +17,7 @@ use repertoire_model::text::count;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 use repertoire_app::review::recovered_library;
 
 /// Lists and decides about proposed changes of skills
@@ -69,10 +69,10 @@ struct RejectArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Result<Exit, CliError> {
-    let store = context.store()?;
-    let library = recovered_library(context, &*store)?;
-    let (author, rules) = (context.person(), context.proposal_rules()?);
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposalsArgs) -> Result<Exit, CliError> {
+    let store = workspace.store()?;
+    let library = recovered_library(workspace, &*store)?;
+    let (author, rules) = (workspace.person(), workspace.proposal_rules()?);
     let mut reviewer = Reviewer::new(&*store, &library.registry, &author, SystemTime::now());
     reviewer.new_skills = rules.new_skills.as_deref();
     match &args.action {
@@ -82,9 +82,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
         }
         Some(Action::Show(OneArgs { id })) => {
             let proposal = find(&*store, *id)?;
-            show(ui, context, &*store, &library, &proposal)
+            show(ui, workspace, &*store, &library, &proposal)
         }
-        Some(Action::Approve(args)) => approve(ui, context, &library, &reviewer, args),
+        Some(Action::Approve(args)) => approve(ui, workspace, &library, &reviewer, args),
         Some(Action::Reject(RejectArgs { id, why })) => {
             if why.trim().is_empty() {
                 return Err(CliError::usage("--why is empty: say why the proposal is rejected"));
@@ -100,7 +100,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
         }
         Some(Action::Rebase(OneArgs { id })) => {
             expect_here(&library, &reviewer, &find(&*store, *id)?)?;
-            rebase(ui, context, &reviewer, *id)
+            rebase(ui, workspace, &reviewer, *id)
         }
     }
 }
@@ -195,7 +195,7 @@ fn hint_elsewhere(ui: &mut Ui, number: usize) -> Result<Exit, CliError> {
 
 fn show(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     store: &dyn Store,
     library: &Library,
     proposal: &Proposal,
@@ -210,8 +210,8 @@ fn show(
     view.tokens = Some(tokens);
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
     view.changed_since = Some(is_stale);
-    view.triggers = triggers::effect(context, library, proposal, &after)?;
-    let new_skills = context.proposal_rules()?.new_skills;
+    view.triggers = triggers::effect(workspace, library, proposal, &after)?;
+    let new_skills = workspace.proposal_rules()?.new_skills;
     let directory = directory_of(new_skills.as_deref(), proposal);
     let is_new = is_new(proposal);
     if ui.is_json() {
@@ -224,7 +224,7 @@ fn show(
     let line = format!("by {} at {}", content.author, rfc3339(content.time));
     writeln!(ui.out(), "{}", escape(&line))?;
     if let Some(directory) = &directory {
-        let shown = context.shown(&directory.display().to_string());
+        let shown = workspace.shown(&directory.display().to_string());
         let line = if is_new { format!("it will be written to {shown}") } else { format!("in {shown}") };
         writeln!(ui.out(), "{}", escape(&line))?;
     }
@@ -295,7 +295,7 @@ fn warn_if_not_read(ui: &mut Ui, library: &Library, directory: &Path) -> Result<
 
 fn approve(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     reviewer: &Reviewer<'_>,
     args: &ApproveArgs,
@@ -303,7 +303,7 @@ fn approve(
     let proposal = find(reviewer.store, args.id)?;
     expect_here(library, reviewer, &proposal)?;
     let directory = directory_of(reviewer.new_skills, &proposal).filter(|_| is_new(&proposal));
-    let shown = directory.as_ref().map(|directory| context.shown(&directory.display().to_string()));
+    let shown = directory.as_ref().map(|directory| workspace.shown(&directory.display().to_string()));
     let shown = shown.map(|directory| escape(&directory).into_owned());
     if !ui.is_json() && !args.yes {
         for line in proposal.content.diff.lines() {
@@ -337,7 +337,7 @@ fn approve(
     Ok(Exit::Success)
 }
 
-fn rebase(ui: &mut Ui, context: &Context, reviewer: &Reviewer<'_>, id: u64) -> Result<Exit, CliError> {
+fn rebase(ui: &mut Ui, workspace: &Workspace, reviewer: &Reviewer<'_>, id: u64) -> Result<Exit, CliError> {
     let rebased = match reviewer.rebase(id) {
         Err(ReviewFault::Conflicts(conflicts)) => {
             for conflict in &conflicts {
@@ -352,7 +352,7 @@ fn rebase(ui: &mut Ui, context: &Context, reviewer: &Reviewer<'_>, id: u64) -> R
         outcome => outcome?,
     };
     let proposal = find(reviewer.store, rebased)?;
-    context.write_proposal(&proposal);
+    workspace.write_proposal(&proposal);
     decided(
         ui,
         &proposal,

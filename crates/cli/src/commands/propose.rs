@@ -16,7 +16,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Proposes a change of a skill, or a new skill, for review
 ///
@@ -42,22 +42,22 @@ pub(crate) struct ProposeArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposeArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let proposer = context.proposer()?;
-    let mut text = ProposalText::new(context.person(), &args.why, SystemTime::now());
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposeArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let proposer = workspace.proposer()?;
+    let mut text = ProposalText::new(workspace.person(), &args.why, SystemTime::now());
     text.evidence.clone_from(&args.evidence);
     let outcome = match &args.new {
         Some(directory) => {
             let name = SkillName::new(&args.name)
                 .ok_or_else(|| CliError::usage(format!("`{}` is no name of a skill", args.name)))?;
-            let files = files_of(context, directory)?;
+            let files = files_of(workspace, directory)?;
             block_on(proposer.propose_skill(&library.registry, &name, files, text))
         }
         None => {
             let entry = library.find(&args.name)?;
             let diff = match args.diff.as_deref().filter(|path| *path != Path::new("-")) {
-                Some(path) => fs::File::open(context.env.working_directory().join(path))
+                Some(path) => fs::File::open(workspace.env.working_directory().join(path))
                     .and_then(read_diff)
                     .map_err(|error| CliError::no(format!("{}: {error}", path.display())))?,
                 None => read_diff(std::io::stdin().lock()).map_err(|error| {
@@ -104,9 +104,9 @@ fn refusal_error(refusal: ProposalRefusal) -> CliError {
 }
 
 /// Returns the files of the skill in `directory`, as a provider lists them.
-fn files_of(context: &Context, directory: &Path) -> Result<SkillFiles, CliError> {
-    let directory = context.env.working_directory().join(directory);
-    let registry = context.inspect_deeply(&directory, context.settings.policy.clone());
+fn files_of(workspace: &Workspace, directory: &Path) -> Result<SkillFiles, CliError> {
+    let directory = workspace.env.working_directory().join(directory);
+    let registry = workspace.inspect_deeply(&directory, workspace.settings.policy.clone());
     let snapshot = registry.snapshot();
     let resolved = fs::canonicalize(&directory)
         .map_err(|error| CliError::no(format!("{}: {error}", directory.display())))?;

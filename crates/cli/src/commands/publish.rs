@@ -23,7 +23,7 @@ use crate::channel_changes::ChannelChanges;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Ui};
-use crate::wire::{Context, Library, skill_directory};
+use crate::wire::{Library, Workspace, skill_directory};
 use args::Destination;
 pub(crate) use args::PublishArgs;
 use skill_copies::PublishedFiles;
@@ -40,9 +40,9 @@ struct SkillToPublish {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
-    let (destination, directories) = args.parsed(context.env.working_directory())?;
-    let skills = read(context, &directories)?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PublishArgs) -> Result<Exit, CliError> {
+    let (destination, directories) = args.parsed(workspace.env.working_directory())?;
+    let skills = read(workspace, &directories)?;
     let published: Vec<PublishedFiles<'_>> = skills
         .iter()
         .map(|(name, skill)| PublishedFiles {
@@ -55,21 +55,21 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
     match destination {
         Destination::WellKnown(site) => well_known::write(ui, &site, &published),
         Destination::Directory(directory) => directory::write(ui, args, &directory, &published),
-        Destination::Git(address) => repository::publish(ui, context, args, &address, &published),
-        Destination::Server(address) => server::publish(ui, context, args, &address, &published),
-        Destination::Store(address) => release(ui, context, args, address.as_deref(), &skills),
+        Destination::Git(address) => repository::publish(ui, workspace, args, &address, &published),
+        Destination::Server(address) => server::publish(ui, workspace, args, &address, &published),
+        Destination::Store(address) => release(ui, workspace, args, address.as_deref(), &skills),
     }
 }
 
 /// Publishes `skills` to the store at `address`, or to that of the configuration.
 fn release(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &PublishArgs,
     address: Option<&str>,
     skills: &BTreeMap<String, SkillToPublish>,
 ) -> Result<Exit, CliError> {
-    let store = context.store_to(address)?;
+    let store = workspace.store_to(address)?;
     let channel = args.channel();
     let released: BTreeMap<String, Digest> =
         store.released(channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect();
@@ -79,7 +79,7 @@ fn release(
             format!(
                 "run `rep channel show {}{}` to see the skills",
                 channel,
-                Context::store_option(address, &*store)
+                Workspace::store_option(address, &*store)
             ),
         ));
     }
@@ -100,7 +100,7 @@ fn release(
     let release = if args.dry_run || changes.is_empty() {
         None
     } else {
-        let (author, time) = (context.person(), SystemTime::now());
+        let (author, time) = (workspace.person(), SystemTime::now());
         for change in changes.iter().filter(|change| change.digest.is_some()) {
             let Some(skill) = skills.get(&change.name) else { continue };
             let identity = published_identity(&change.name);
@@ -121,12 +121,15 @@ fn release(
 }
 
 /// Reads and checks the skills of the directories, by name.
-fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, SkillToPublish>, CliError> {
+fn read(
+    workspace: &Workspace,
+    directories: &[PathBuf],
+) -> Result<BTreeMap<String, SkillToPublish>, CliError> {
     let mut skills = BTreeMap::new();
     let mut faults = Vec::new();
     for given in directories {
-        let library = open(context, given)?;
-        let _progress = Progress::start(&context.env, "checking skills");
+        let library = open(workspace, given)?;
+        let _progress = Progress::start(&workspace.env, "checking skills");
         let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
         for (entry, found) in entries.iter().zip(library.check(&entries)) {
             let errors = || found.iter().filter(|found| found.severity == Severity::Error);
@@ -162,17 +165,17 @@ fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, S
 }
 
 /// Reads the skills in the directory `given`.
-fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
+fn open(workspace: &Workspace, given: &Path) -> Result<Library, CliError> {
     let shown = given.display();
-    if !context.env.working_directory().join(given).is_dir() {
+    if !workspace.env.working_directory().join(given).is_dir() {
         return Err(CliError::usage(format!("there is no directory {shown}")));
     }
-    let places = context.given_places("path", skill_directory(given));
+    let places = workspace.given_places("path", skill_directory(given));
     // What is disabled here is not disabled for those that the library is published for.
-    let mut policy = context.settings.policy.clone();
+    let mut policy = workspace.settings.policy.clone();
     policy.disabled.clear();
     policy.kit = None;
-    let library = context.inspect_places(places, Vec::new(), policy);
+    let library = workspace.inspect_places(places, Vec::new(), policy);
     if let Some(problem) = library.problems.first() {
         return Err(CliError::no(format!("{}: {}", problem.path, problem.diagnostic.message)));
     }

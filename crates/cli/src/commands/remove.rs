@@ -17,7 +17,7 @@ use crate::complete::skill_names;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Removes skills that `rep add` added
 ///
@@ -55,18 +55,23 @@ struct Removal {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
-    guarded(ui, |ui, guard| remove(ui, context, args, guard))
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RemoveArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| remove(ui, workspace, args, guard))
 }
 
-fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let installation = context.installation(args.owner())?;
+fn remove(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    args: &RemoveArgs,
+    guard: &ChangeGuard,
+) -> Result<Exit, CliError> {
+    let installation = workspace.installation(args.owner())?;
     let lock = Lock::read(&installation.lock)?;
     let mut names: BTreeSet<SkillName> = BTreeSet::new();
     for word in &args.names {
-        names.extend(named(context, &installation, &lock, word, args)?);
+        names.extend(named(workspace, &installation, &lock, word, args)?);
     }
-    let places = context.env.places();
+    let places = workspace.env.places();
     let removals: Vec<Removal> = names
         .iter()
         .filter_map(|name| lock.get(name.as_str()))
@@ -92,10 +97,10 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     let links: Vec<PathBuf> = removals.iter().flat_map(|removal| removal.links.clone()).collect();
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();
-    let lock = context.begin(&installation)?;
-    let others = context.added_links(args.owner(), LinkKind::Link, std::iter::empty(), &links)?.change;
+    let lock = workspace.begin(&installation)?;
+    let others = workspace.added_links(args.owner(), LinkKind::Link, std::iter::empty(), &links)?.change;
     let change = Change { skills, others: ChangeSteps { command: "rep remove", ..others } };
-    for note in context.apply(&lock, &installation, &change)? {
+    for note in workspace.apply(&lock, &installation, &change)? {
         ui.warn(&note)?;
     }
     let (left, links): (Vec<PathBuf>, Vec<PathBuf>) = links.into_iter().partition(|link| link.is_symlink());
@@ -115,7 +120,7 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
 
 /// Returns the skills that `word` names: one, or all of a source.
 fn named(
-    context: &Context,
+    workspace: &Workspace,
     installation: &Installation,
     lock: &Lock,
     word: &str,
@@ -124,7 +129,7 @@ fn named(
     if let Some(skill) = lock.get(word) {
         return Ok(vec![skill.name.clone()]);
     }
-    if let Ok(parsed) = context.source(word, context.env.working_directory()) {
+    if let Ok(parsed) = workspace.source(word, workspace.env.working_directory()) {
         let is_meant = |skill: &&LockedSkill| {
             skill.is_from(&parsed.source, &installation.base)
                 && parsed.skill.as_ref().is_none_or(|name| skill.name.as_str() == name)
@@ -135,7 +140,7 @@ fn named(
         }
     }
     let other = if args.user { Owner::Project } else { Owner::User };
-    let is_other = context
+    let is_other = workspace
         .installation(other)
         .is_ok_and(|installation| Lock::read(&installation.lock).is_ok_and(|lock| lock.get(word).is_some()));
     let error = CliError::no(format!("no skill or source `{word}` was added"));

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Revokes the approval of a skill, so that it can no longer run anything
 #[derive(Debug, Args)]
@@ -17,8 +17,8 @@ pub(crate) struct RevokeArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RevokeArgs) -> Result<Exit, CliError> {
-    let revoked = context.approvals()?.revoke(|approval| approval.name == args.name)?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RevokeArgs) -> Result<Exit, CliError> {
+    let revoked = workspace.approvals()?.revoke(|approval| approval.name == args.name)?;
     if revoked.is_empty() {
         return Err(CliError::no(format!("no skill `{}` is approved", args.name))
             .hint("run `rep approvals` to see which are"));

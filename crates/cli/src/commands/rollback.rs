@@ -16,7 +16,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, recovered_library};
 
 /// Restores an earlier version of a skill
@@ -40,9 +40,9 @@ pub(crate) struct RollbackArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
-    let store = context.store()?;
-    let library = recovered_library(context, &*store)?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RollbackArgs) -> Result<Exit, CliError> {
+    let store = workspace.store()?;
+    let library = recovered_library(workspace, &*store)?;
     let (entry, skill, name) = match library.find_any(&args.name) {
         Ok(entry) => (Some(entry), entry.record_identity(), entry.name().as_str()),
         Err(error) => (None, deleted_skill(&library, &*store, &args.name)?.ok_or(error)?, args.name.as_str()),
@@ -70,7 +70,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
                 .hint("pass --yes to restore it"));
         }
     }
-    let author = context.person();
+    let author = workspace.person();
     let time = SystemTime::now();
     let version = if let Some(entry) = entry {
         let reviewer = Reviewer::new(&*store, &library.registry, &author, time);

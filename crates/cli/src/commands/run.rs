@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
 use crate::terminal_approver::{self, TerminalApprover};
 use crate::ui::{Style, Ui, escape};
-use crate::wire::{Context, ExecRequest};
+use crate::wire::{ExecRequest, Workspace};
 use repertoire_app::approvals::TRUST_HINT;
 
 /// The most that is read from standard input for a script, in bytes.
@@ -86,7 +86,7 @@ impl EventSink for WithoutLoads {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RunArgs) -> Result<Exit, CliError> {
     let arguments = arguments(args)?;
     let sandbox = args.sandbox.as_deref().and_then(SandboxChoice::parse);
     let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover::of_calls()) as Arc<dyn Approver>);
@@ -94,24 +94,24 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     scripts.directory = args.read;
     scripts.write.clone_from(&args.write);
     scripts.network = args.network;
-    let executor = context.executor(ExecRequest { sandbox, scripts, approver })?;
-    let mut options = context.session_options(Some(Render::Markdown.as_str()));
+    let executor = workspace.executor(ExecRequest { sandbox, scripts, approver })?;
+    let mut options = workspace.session_options(Some(Render::Markdown.as_str()));
     // A person calls here; what models are offered does not matter, and no other tool is to be named.
     let run = ["call_skill_tool", "run_skill_script"].map(str::to_owned);
     options.offered = OfferedTools::Only(run.into());
-    let sinks = Sinks::new().with(Arc::new(WithoutLoads(context.sinks())));
-    let library = context.library_builder(options, &[], Some(executor.clone()))?.sinks(sinks);
-    let session = pollster::block_on(context.open_library(library)?.session())?;
+    let sinks = Sinks::new().with(Arc::new(WithoutLoads(workspace.sinks())));
+    let library = workspace.library_builder(options, &[], Some(executor.clone()))?.sinks(sinks);
+    let session = pollster::block_on(workspace.open_library(library)?.session())?;
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
         // The error of an unknown name suggests others.
-        context.open()?.find(&args.skill)?;
-        return write(ui, context, args, &session, &loaded);
+        workspace.open()?.find(&args.skill)?;
+        return write(ui, workspace, args, &session, &loaded);
     }
     let interrupted = end_when_interrupted(executor)?;
     let tool = if args.script.is_some() { "run_skill_script" } else { "call_skill_tool" };
     let reply = pollster::block_on(session.call(tool, &arguments));
-    let written = write(ui, context, args, &session, &reply).map_err(|error| match reply.answer() {
+    let written = write(ui, workspace, args, &session, &reply).map_err(|error| match reply.answer() {
         Answer::Fault(fault) if matches!(fault.kind, FaultKind::NoFile { .. }) => {
             error.hint(format!("run `rep files {}` to see its files", args.skill))
         }
@@ -163,8 +163,8 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
 }
 
 /// Returns the errors in the tools that the skill declares, if there are any.
-fn broken(context: &Context, args: &RunArgs) -> Option<String> {
-    let library = context.open().ok()?;
+fn broken(workspace: &Workspace, args: &RunArgs) -> Option<String> {
+    let library = workspace.open().ok()?;
     let entry = library.find(&args.skill).ok()?;
     let path = SkillPath::new(TOOLBOX_FILE).ok()?;
     let content = pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
@@ -173,8 +173,8 @@ fn broken(context: &Context, args: &RunArgs) -> Option<String> {
 }
 
 /// Returns the hint about the functions of a `tools.py` without a `schema.json`, if the skill has one.
-fn python_hint(context: &Context, args: &RunArgs) -> Option<String> {
-    let (library, skill) = (context.open().ok()?, &args.skill);
+fn python_hint(workspace: &Workspace, args: &RunArgs) -> Option<String> {
+    let (library, skill) = (workspace.open().ok()?, &args.skill);
     let entry = library.find(skill).ok()?;
     let listing = pollster::block_on(library.registry.files(entry)).ok()?;
     let has = |name: &str| listing.files.iter().any(|file| file.path.as_str() == name);
@@ -183,7 +183,7 @@ fn python_hint(context: &Context, args: &RunArgs) -> Option<String> {
     }
     let path = SkillPath::new(PYTHON_FILE).ok()?;
     let content = pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
-    let approval = context.approvals().ok()?.find(entry).ok()?;
+    let approval = workspace.approvals().ok()?.find(entry).ok()?;
     let digest = Digest::of(&content.bytes);
     let is_approved = approval.is_some_and(|approval| approval.files.get(PYTHON_FILE) == Some(&digest));
     Some(if is_approved {
@@ -194,7 +194,7 @@ fn python_hint(context: &Context, args: &RunArgs) -> Option<String> {
 }
 
 /// Returns the error for a person that a fault of `kind` is; `text` is the sentence for models.
-fn person_error(context: &Context, args: &RunArgs, kind: &FaultKind, text: &str) -> CliError {
+fn person_error(workspace: &Workspace, args: &RunArgs, kind: &FaultKind, text: &str) -> CliError {
     let skill = &args.skill;
     let usual = CliError::no(text.strip_suffix(" Go on without it.").unwrap_or(text));
     match kind {
@@ -221,15 +221,15 @@ fn person_error(context: &Context, args: &RunArgs, kind: &FaultKind, text: &str)
             _ => usual,
         },
         FaultKind::NoSkillTool { .. } => {
-            let hint = broken(context, args).map(|problem| format!("{problem}; see `rep check`"));
-            match hint.or_else(|| python_hint(context, args)) {
+            let hint = broken(workspace, args).map(|problem| format!("{problem}; see `rep check`"));
+            match hint.or_else(|| python_hint(workspace, args)) {
                 Some(hint) => usual.hint(hint),
                 None => usual,
             }
         }
         FaultKind::UnknownSkill { .. } => {
-            match context.inspect(context.settings.policy.clone()).snapshot.find(skill) {
-                Lookup::Disabled(entry) => context.disabled_error(entry),
+            match workspace.inspect(workspace.settings.policy.clone()).snapshot.find(skill) {
+                Lookup::Disabled(entry) => workspace.disabled_error(entry),
                 _ => usual,
             }
         }
@@ -239,7 +239,7 @@ fn person_error(context: &Context, args: &RunArgs, kind: &FaultKind, text: &str)
 
 fn write(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &RunArgs,
     session: &Session,
     reply: &Reply,
@@ -253,7 +253,7 @@ fn write(
         // A person reads this: the sentence of the fault, not the fixed ones of a profile.
         let text = session.text_as(reply.answer(), Render::Markdown);
         let text = text.strip_prefix("**Error:** ").unwrap_or(&text);
-        return Err(person_error(context, args, &fault.kind, text));
+        return Err(person_error(workspace, args, &fault.kind, text));
     }
     if let Some(data) = &data {
         return exit_of(reply, data);

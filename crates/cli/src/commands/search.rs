@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, cut, escape};
-use crate::wire::{Context, Library, SearchableLibrary};
+use crate::wire::{Library, SearchableLibrary, Workspace};
 
 /// The most results that can be requested.
 const MAX_RESULTS: i64 = 100;
@@ -46,25 +46,25 @@ pub(crate) struct SearchArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SearchArgs) -> Result<Exit, CliError> {
     let mut request = SearchRequest::new(query(args)?, usize::from(args.limit));
     request.tag = args.tag.as_deref().map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned);
     request.source = args.source.clone();
-    let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
-    context.expect_search()?;
-    let searchable = context.open_to_search()?;
+    let agent = args.agent.as_deref().map(|name| workspace.agent(name)).transpose()?;
+    workspace.expect_search()?;
+    let searchable = workspace.open_to_search()?;
     let library = &searchable.library;
     if let Some(source) = &request.source {
         expect_source(library, source)?;
     }
-    let results = search(context, &searchable, &request, agent.as_ref());
+    let results = search(workspace, &searchable, &request, agent.as_ref());
     if ui.is_json() {
         let results =
             results.iter().map(|(entry, result)| FoundSkillView::new(result, &entry.source)).collect();
         ui.write_json(&SearchView { query: request.query, results })?;
     } else {
         for (_, result) in &results {
-            write(ui, context, result)?;
+            write(ui, workspace, result)?;
         }
         if results.is_empty() {
             writeln!(ui.err(), "no skill was found")?;
@@ -112,7 +112,7 @@ fn expect_source(library: &Library, source: &str) -> Result<(), CliError> {
 
 /// Returns the skills that were found, best first, and keeps the index for the next run.
 fn search<'l>(
-    context: &Context,
+    workspace: &Workspace,
     searchable: &'l SearchableLibrary,
     request: &SearchRequest,
     agent: Option<&Agent>,
@@ -120,13 +120,13 @@ fn search<'l>(
     let SearchableLibrary { library, handle, searcher } = searchable;
     let snapshot = &library.snapshot;
     {
-        let progress = Progress::start(&context.env, "indexing skills");
+        let progress = Progress::start(&workspace.env, "indexing skills");
         searcher.prepare(&library.registry, snapshot, &|done, of| progress.advance(done, of));
     }
     let visible = agent.map(|agent| snapshot.visible(|entry| agent.sees(entry)));
     let visibility = visible.as_ref().map_or(Visibility::All, Visibility::Of);
     let hits = pollster::block_on(handle.search_reranked(snapshot, request, visibility));
-    let price = |text: &str| match context.settings.session.catalog.tokenizer {
+    let price = |text: &str| match workspace.settings.session.catalog.tokenizer {
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
         // As in sessions: about how many is enough, and takes no time.
         _ => approximate(text),
@@ -142,7 +142,7 @@ fn search<'l>(
 
 /// Writes a result for people: a line with its name, and below it its path, the reasons and the section to
 /// read.
-fn write(ui: &mut Ui, context: &Context, result: &SearchResult) -> Result<(), CliError> {
+fn write(ui: &mut Ui, workspace: &Workspace, result: &SearchResult) -> Result<(), CliError> {
     // Every line is cut to the screen, so that the results fit on one.
     let score = result.score.to_string();
     let name = escape(result.name.as_str()).into_owned();
@@ -151,7 +151,7 @@ fn write(ui: &mut Ui, context: &Context, result: &SearchResult) -> Result<(), Cl
     let summary = escape(&result.summary()).into_owned();
     let name = ui.paint(Style::Name, &name);
     writeln!(ui.out(), "{score}  {name}  {weak}{}", cut(&summary, room))?;
-    let mut lines = vec![("path", context.shown(&result.path)), ("why", result.reasons())];
+    let mut lines = vec![("path", workspace.shown(&result.path)), ("why", result.reasons())];
     if let Some(section) = &result.section {
         let (first, last, tokens) = (section.first_line, section.last_line, section.tokens);
         let file = &result.manifest_file;

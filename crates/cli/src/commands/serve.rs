@@ -35,7 +35,7 @@ use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
 use crate::served::ServedArgs;
 use crate::ui::{Ui, say};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
 ///
@@ -115,35 +115,35 @@ const MANY_SKILLS: usize = 2_000;
 type OnBound<'a> = &'a dyn Fn(&mut Ui, SocketAddr) -> Result<(), CliError>;
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: Context, args: &ServeArgs) -> Result<Exit, CliError> {
-    run_and_tell(ui, context, args, &|_, _| Ok(()))
+pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &ServeArgs) -> Result<Exit, CliError> {
+    run_and_tell(ui, workspace, args, &|_, _| Ok(()))
 }
 
 /// Runs the command, and calls `on_bound` once the address is known.
 pub(super) fn run_and_tell(
     ui: &mut Ui,
-    context: Context,
+    workspace: Workspace,
     args: &ServeArgs,
     on_bound: OnBound<'_>,
 ) -> Result<Exit, CliError> {
     ui.flush()?;
-    let shared = Arc::new(context);
-    let context = &*shared;
+    let shared = Arc::new(workspace);
+    let workspace = &*shared;
     // Errors of the command line come before anything is read.
-    let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
-    let mcp_options = mcp_options(context, args);
-    let mut options = options(context);
+    let http = args.http.as_deref().map(|address| http_options(workspace, args, address)).transpose()?;
+    let mcp_options = mcp_options(workspace, args);
+    let mut options = options(workspace);
     options.dashboard = dashboard(&shared, args);
     let notices = NoticeWriter::new(mcp_options.tools);
-    let library = open(context, args, &mcp_options, http.as_ref())?;
+    let library = open(workspace, args, &mcp_options, http.as_ref())?;
     notices::tell_of_skills(library.registry());
-    context.disabled_by_project(&library.snapshot()).iter().for_each(|notice| say(notice));
-    context.disabled_by_kits(&library.snapshot()).iter().for_each(|notice| say(notice));
+    workspace.disabled_by_project(&library.snapshot()).iter().for_each(|notice| say(notice));
+    workspace.disabled_by_kits(&library.snapshot()).iter().for_each(|notice| say(notice));
     // Answers need not wait until everything is watched.
-    let watcher = follow(context, library.registry());
+    let watcher = follow(workspace, library.registry());
     options.dashboard.watcher = watcher.as_ref().map(Arc::downgrade);
-    let _releases = context.follow_releases(library.registry());
-    let _recorder = context.recorder(library.registry());
+    let _releases = workspace.follow_releases(library.registry());
+    let _recorder = workspace.recorder(library.registry());
     let metrics = Arc::new(MetricsSink::default());
     let library = library.with_sink(metrics.clone());
     let served = ServedLibrary::new(library, Notices::new(move |notice| notices.tell(notice)));
@@ -202,20 +202,20 @@ pub(super) fn run_and_tell(
 }
 
 /// Returns the options of the dashboard.
-fn dashboard(context: &Arc<Context>, args: &ServeArgs) -> DashboardOptions {
+fn dashboard(workspace: &Arc<Workspace>, args: &ServeArgs) -> DashboardOptions {
     let mut options = DashboardOptions::default();
     options.is_served = args.http.is_some() && !args.no_dashboard;
     options.allows_writes = args.allow_write;
-    options.store = context.store_location().map(|_| context.lazy_store());
-    options.person = context.person();
-    options.workspace = Some(Arc::clone(context));
-    options.title = context.library_title();
+    options.store = workspace.store_location().map(|_| workspace.lazy_store());
+    options.person = workspace.person();
+    options.workspace = Some(Arc::clone(workspace));
+    options.title = workspace.library_title();
     options
 }
 
 /// Follows the library, and reports if that is not possible as configured.
-fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
-    match registry.watch(context.settings.reload) {
+fn follow(workspace: &Workspace, registry: &Registry) -> Option<Arc<Watcher>> {
+    match registry.watch(workspace.settings.reload) {
         Ok(watcher) => {
             let watcher = Arc::new(watcher);
             notices::tell_of_limits(&watcher);
@@ -229,7 +229,7 @@ fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
 }
 
 fn open(
-    context: &Context,
+    workspace: &Workspace,
     args: &ServeArgs,
     options: &McpOptions,
     http: Option<&HttpOptions>,
@@ -240,10 +240,10 @@ fn open(
     let executor = if args.page_secret.is_some() {
         None
     } else {
-        context.session_executor(args.exec, args.agent.as_deref())?
+        workspace.session_executor(args.exec, args.agent.as_deref())?
     };
     let runner = executor.map(|executor| executor as Arc<dyn Runner>);
-    context.library(options.session_options(context.session_options(None)), &needed, runner)
+    workspace.library(options.session_options(workspace.session_options(None)), &needed, runner)
 }
 
 /// Returns what is mounted at `/mcp`.
@@ -258,14 +258,14 @@ fn mount(mcp: repertoire_mcp::Server) -> Mount {
 }
 
 /// Returns the options of MCP, from the flags and the configuration.
-fn mcp_options(context: &Context, args: &ServeArgs) -> McpOptions {
-    let settings = &context.settings;
+fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
+    let settings = &workspace.settings;
     let mut options = McpOptions::default();
     options.tools = settings.mcp_tools && !args.no_tools;
     options.extension = settings.mcp_extension && !args.no_extension;
     options.result = args.result.as_deref().and_then(Render::parse).unwrap_or(settings.mcp_result);
     options.instructions_tokens = settings.mcp_instructions;
-    let (here, home) = (context.env.working_directory(), context.env.home());
+    let (here, home) = (workspace.env.working_directory(), workspace.env.home());
     // Some applications start servers in the home directory, which is no project.
     let is_home = home.as_ref().is_some_and(|home| home.canonicalize().ok() == here.canonicalize().ok());
     let is_project = !is_home && repository_root(here, home.as_deref()).is_some();
@@ -275,64 +275,64 @@ fn mcp_options(context: &Context, args: &ServeArgs) -> McpOptions {
 }
 
 /// Returns the options of the server behind HTTP, from the configuration.
-fn options(context: &Context) -> ServerOptions {
+fn options(workspace: &Workspace) -> ServerOptions {
     let mut options = ServerOptions::default();
-    let (journal, traces) = (context.journal(), context.traces());
+    let (journal, traces) = (workspace.journal(), workspace.traces());
     if journal.is_some() || traces.is_some() {
         options.dropped_events = Probe::new(move || {
             let journal = journal.as_ref().map_or(0, |sink| sink.dropped());
             journal + traces.as_ref().map_or(0, |sink| sink.dropped())
         });
     }
-    options.publish = publishing(context);
-    if !context.settings.store_url.is_empty() {
-        let store = context.lazy_store();
-        options.store = Probe::new(move || Context::is_store_ready(&store));
+    options.publish = publishing(workspace);
+    if !workspace.settings.store_url.is_empty() {
+        let store = workspace.lazy_store();
+        options.store = Probe::new(move || Workspace::is_store_ready(&store));
     }
     options
 }
 
 /// Returns the options of publishing over HTTP, if the skills of a store are served.
-fn publishing(context: &Context) -> Option<PublishOptions> {
-    let scratch = context.env.state_directory()?.join("publishing");
-    let proposer = context.proposer().ok()?;
+fn publishing(workspace: &Workspace) -> Option<PublishOptions> {
+    let scratch = workspace.env.state_directory()?.join("publishing");
+    let proposer = workspace.proposer().ok()?;
     let unpack = move |bytes: &[u8]| {
         repertoire_sources::unpack_skill(bytes, &scratch).map_err(|error| error.to_string())
     };
-    let channels = context.served_channels().to_vec();
+    let channels = workspace.served_channels().to_vec();
     (!channels.is_empty()).then(|| PublishOptions::new(proposer, channels, unpack))
 }
 
 /// Returns the options of HTTP, from the flags, the configuration and the environment.
-fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<HttpOptions, CliError> {
-    let settings = &context.settings;
+fn http_options(workspace: &Workspace, args: &ServeArgs, address: &str) -> Result<HttpOptions, CliError> {
+    let settings = &workspace.settings;
     let both = |flags: &[String], settings: &[String]| [flags, settings].concat();
     let mut options = HttpOptions::default();
     options.address = address::parse(address)?;
     options.allowed_hosts = both(&args.allow_host, &settings.http_hosts);
     options.allowed_origins = both(&args.allow_origin, &settings.http_origins);
     options.agent = args.agent.clone();
-    options.access = reload::access(context, args.tokens().as_ref())?;
+    options.access = reload::access(workspace, args.tokens().as_ref())?;
     options.page_secret = args.page_secret.clone();
     let public_url = args.public_url.clone().unwrap_or_else(|| settings.http_public_url.clone());
     options.public_url = Some(public_url).filter(|url| !url.is_empty());
     // A server that others can reach, that runs tools or lets people write starts without token files if its store has tokens.
     let needs_one =
         !options.address.ip().is_loopback() || args.exec || settings.exec.enabled || args.allow_write;
-    let has_one = |context: &Context| {
-        let tokens = || context.lazy_store().get().and_then(|store| store.active_tokens(SystemTime::now()));
-        context.has_store() && !tokens().is_ok_and(|tokens| tokens.is_empty())
+    let has_one = |workspace: &Workspace| {
+        let tokens = || workspace.lazy_store().get().and_then(|store| store.active_tokens(SystemTime::now()));
+        workspace.has_store() && !tokens().is_ok_and(|tokens| tokens.is_empty())
     };
     if args.page_secret.is_none() {
-        options.needs_token = args.require_token || needs_one && has_one(context);
-        options.store = context.store_location().is_some().then(|| context.lazy_store());
+        options.needs_token = args.require_token || needs_one && has_one(workspace);
+        options.store = workspace.store_location().is_some().then(|| workspace.lazy_store());
     }
     options.limits.connections = settings.http_connections;
     options.limits.drain = Duration::from_secs(settings.http_drain as u64);
     options.principal_limits.requests = settings.http_requests as u64;
     options.principal_limits.bytes = settings.http_kilobytes as u64 * 1_024;
     options.principal_limits.runs = settings.http_runs;
-    options.access_log = access_log::open(context)?;
+    options.access_log = access_log::open(workspace)?;
     for text in &settings.http_proxies {
         let range = AddressRange::parse(text).ok_or_else(|| {
             CliError::usage(format!("http.trusted_proxies: `{text}` is no address"))

@@ -20,7 +20,7 @@ use crate::interrupt::on_interrupt;
 use crate::role::Role;
 use crate::served::ServedArgs;
 use crate::ui::Ui;
-use crate::wire::{Context, report};
+use crate::wire::{Workspace, report};
 
 /// Opens one session over standard input and output, one JSON object per line
 ///
@@ -51,12 +51,12 @@ pub(crate) struct SessionArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<Exit, CliError> {
-    let mut conversation = open(ui, context, args)?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SessionArgs) -> Result<Exit, CliError> {
+    let mut conversation = open(ui, workspace, args)?;
     // Changes in the meantime are known by the next request.
-    let _watcher = context.follow(conversation.library().registry());
-    let _releases = context.follow_releases(conversation.library().registry());
-    let _recorder = context.recorder(conversation.library().registry());
+    let _watcher = workspace.follow(conversation.library().registry());
+    let _releases = workspace.follow_releases(conversation.library().registry());
+    let _recorder = workspace.recorder(conversation.library().registry());
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {
         let answer = match lines.next_line()? {
@@ -74,21 +74,24 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
     }
 }
 
-fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
-    let mut options = context.session_options(args.render.as_deref());
+fn open<'a>(ui: &mut Ui, workspace: &'a Workspace, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
+    let mut options = workspace.session_options(args.render.as_deref());
     options.surface = Surface::Session;
     options.host_runs_tools = args.own_handlers;
     let role = match &args.role {
         None => None,
         Some(name) => {
-            let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+            let agent = args.agent.as_deref().map(|name| workspace.agent(name)).transpose()?;
             Some(Role { name: name.clone(), agent, variables: BTreeMap::new() })
         }
     };
     // The catalog alone is to be that of the prompt.
     options.catalog.highlight.clone_from(&args.role);
-    let executor =
-        if args.own_handlers { None } else { context.session_executor(args.exec, args.agent.as_deref())? };
+    let executor = if args.own_handlers {
+        None
+    } else {
+        workspace.session_executor(args.exec, args.agent.as_deref())?
+    };
     if let Some(executor) = executor.clone() {
         on_interrupt(move |interrupt| {
             executor.end();
@@ -96,19 +99,19 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
             interrupt.end_now();
         })?;
     }
-    let runner: Option<Arc<dyn Runner>> = match (executor, context.approvals()) {
+    let runner: Option<Arc<dyn Runner>> = match (executor, workspace.approvals()) {
         (Some(executor), _) => Some(executor),
         // They know the tools of each `tools.py` without a `schema.json`.
         (None, Ok(approvals)) if args.own_handlers => Some(Arc::new(approvals)),
         (None, _) => None,
     };
-    let session = context.session_with(options, args.agent.as_deref(), &args.skills, runner)?;
+    let session = workspace.session_with(options, args.agent.as_deref(), &args.skills, runner)?;
     let snapshot = session.registry().snapshot();
-    report(ui, context, &snapshot, snapshot.problems())?;
-    let mut conversation = Conversation::new(context, session);
+    report(ui, workspace, &snapshot, snapshot.problems())?;
+    let mut conversation = Conversation::new(workspace, session);
     if let Some(role) = role {
         let origin = conversation.take(role.clone())?;
-        role.warn_if_unknown(ui, context, &snapshot, &origin)?;
+        role.warn_if_unknown(ui, workspace, &snapshot, &origin)?;
     }
     Ok(conversation)
 }

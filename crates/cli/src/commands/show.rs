@@ -12,7 +12,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Prints a skill's instructions, or one of its files
 ///
@@ -70,11 +70,11 @@ struct ShowJson {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
-    let library = context.open()?;
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ShowArgs) -> Result<Exit, CliError> {
+    let library = workspace.open()?;
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
-        let outcome = fill(&mut answer, &library, context, args);
+        let outcome = fill(&mut answer, &library, workspace, args);
         if let Ok(entry) = library.find(&args.name) {
             warn_if_broken(ui, entry)?;
         }
@@ -93,7 +93,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
         Some((_, path)) => content(&library, entry, path, args)?,
         None => {
             let skill = pollster::block_on(library.registry.get(entry))?;
-            let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
+            let text = if wants_frontmatter(workspace, args) { &skill.text } else { skill.body() };
             let excerpt = lines(args).apply(text.as_bytes());
             expect_lines(args, excerpt.total_lines)?;
             excerpt.bytes.to_vec()
@@ -120,7 +120,7 @@ fn warn_if_broken(ui: &mut Ui, entry: &Entry) -> Result<(), CliError> {
 fn fill(
     answer: &mut ShowJson,
     library: &Library,
-    context: &Context,
+    workspace: &Workspace,
     args: &ShowArgs,
 ) -> Result<(), CliError> {
     let entry = library.find(&args.name)?;
@@ -137,14 +137,14 @@ fn fill(
     answer.compatibility.clone_from(&document.manifest.compatibility);
     answer.allowed_tools.clone_from(&document.manifest.allowed_tools);
     answer.frontmatter = document::frontmatter_json(&skill.text).unwrap_or_default();
-    let resources = Resources::of(&document.manifest, &listing.files, &context.settings.policy);
+    let resources = Resources::of(&document.manifest, &listing.files, &workspace.settings.policy);
     answer.available_references = resources.references;
     answer.available_scripts = resources.scripts;
     answer.available_assets = resources.assets;
     let asked = asked_for(args)?;
     // A reader of a file has the instructions already.
     if asked.is_none() {
-        let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
+        let text = if wants_frontmatter(workspace, args) { &skill.text } else { skill.body() };
         let excerpt = lines(args).apply(text.as_bytes());
         expect_lines(args, excerpt.total_lines)?;
         answer.body = lossy(excerpt.bytes);
@@ -170,8 +170,8 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn wants_frontmatter(context: &Context, args: &ShowArgs) -> bool {
-    args.raw || context.settings.session.include_frontmatter
+fn wants_frontmatter(workspace: &Workspace, args: &ShowArgs) -> bool {
+    args.raw || workspace.settings.session.include_frontmatter
 }
 
 fn lines(args: &ShowArgs) -> LineRange {

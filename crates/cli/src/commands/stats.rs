@@ -31,7 +31,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::token_counter::TokenCounter;
 use crate::ui::Ui;
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// The seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
@@ -79,21 +79,21 @@ struct Stats {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &StatsArgs) -> Result<Exit, CliError> {
     let store: Arc<dyn Store> =
-        if context.has_store() { context.store()? } else { Arc::new(MemoryStore::new()) };
-    let library = context.inspect_served(context.settings.policy.clone());
-    let stats = stats(context, &library, &*store, args, SystemTime::now())?;
+        if workspace.has_store() { workspace.store()? } else { Arc::new(MemoryStore::new()) };
+    let library = workspace.inspect_served(workspace.settings.policy.clone());
+    let stats = stats(workspace, &library, &*store, args, SystemTime::now())?;
     if ui.is_json() {
         ui.write_json(&stats.json())?;
     } else {
-        stats.write(ui, context)?;
+        stats.write(ui, workspace)?;
     }
     Ok(Exit::Success)
 }
 
 fn stats(
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     store: &dyn Store,
     args: &StatsArgs,
@@ -105,7 +105,7 @@ fn stats(
     identify(&library.snapshot, &mut usage, &mut loads);
     let ours = OwnSkills::new(library);
     let sessions = sessions(store, since, MAX_SESSION_EVENTS, |event| ours.is_meant(event))?;
-    let skills = library_skills(context, library, &usage);
+    let skills = library_skills(workspace, library, &usage);
     let others = others(library, &usage);
     let data = UsageData {
         library: &skills,
@@ -127,10 +127,10 @@ fn stats(
     report.dead.retain(|skill| settled.contains(skill.name.as_str()));
     let mut clients = Vec::new();
     if args.from_clients {
-        let known = KnownSkills::new(context, library);
-        clients = clients::read(&context.env, &known, since);
+        let known = KnownSkills::new(workspace, library);
+        clients = clients::read(&workspace.env, &known, since);
         let oldest = now.checked_sub(args.dead_after);
-        let used = clients::read(&context.env, &known, oldest);
+        let used = clients::read(&workspace.env, &known, oldest);
         let oldest = oldest.map(rfc3339);
         let is_used = |entry: &&Entry| {
             let directory = SkillOnDisk::of(entry).directory;
@@ -152,8 +152,8 @@ fn stats(
 }
 
 /// Returns the skills of the library, with the references of those that were loaded.
-fn library_skills(context: &Context, library: &Library, usage: &[UsageCount]) -> Vec<LibrarySkill> {
-    let counter = TokenCounter::new(context, library);
+fn library_skills(workspace: &Workspace, library: &Library, usage: &[UsageCount]) -> Vec<LibrarySkill> {
+    let counter = TokenCounter::new(workspace, library);
     let is_load = |usage: &&UsageCount| {
         usage.calls > 0 && usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok
     };
@@ -449,12 +449,12 @@ mod tests {
     fn dead(home: &Path, days: u64) -> Vec<String> {
         let env = Env::new([("HOME".to_owned(), home.into())], PathBuf::new());
         let options = WorkspaceOptions { roots: vec![home.join("skills")], ..WorkspaceOptions::default() };
-        let context = Context::load(env, options, Arc::new(())).unwrap();
-        let library = context.inspect(context.settings.policy.clone());
+        let workspace = Workspace::load(env, options, Arc::new(())).unwrap();
+        let library = workspace.inspect(workspace.settings.policy.clone());
         let day = Duration::from_secs(DAY);
         let args = StatsArgs { since: 7 * day, dead_after: 30 * day, from_clients: true };
         let now = SystemTime::now() + day * u32::try_from(days).unwrap();
-        let stats = stats(&context, &library, &MemoryStore::new(), &args, now).unwrap();
+        let stats = stats(&workspace, &library, &MemoryStore::new(), &args, now).unwrap();
         assert!(stats.clients.is_empty(), "only the last 7 days count");
         stats.report.dead.into_iter().map(|skill| skill.name).collect()
     }

@@ -15,7 +15,7 @@ use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::{Context, shell_word};
+use crate::wire::{Workspace, shell_word};
 
 /// Restores the skills that repertoire.lock lists, exactly as they were added
 ///
@@ -58,19 +58,19 @@ struct SyncedSkill<'l> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exit, CliError> {
-    guarded(ui, |ui, guard| sync(ui, context, args, guard))
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| sync(ui, workspace, args, guard))
 }
 
-fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
+fn sync(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
     let owner = Owner::user_if(args.user);
-    let installation = context.installation(owner)?;
+    let installation = workspace.installation(owner)?;
     let lock = Lock::read(&installation.lock)?;
     if lock.is_empty() && !installation.lock.is_file() {
         let shown = installation.lock.display();
         return Err(CliError::no(format!("there is no {shown}")).hint("run `rep add` to add skills"));
     }
-    context.expect_one_server(lock.skills(), args.token_file.as_deref())?;
+    workspace.expect_one_server(lock.skills(), args.token_file.as_deref())?;
     let mut skills: Vec<SyncedSkill<'_>> =
         lock.skills().map(|locked| synced(&installation, locked)).collect::<Result<_, _>>()?;
     let is_wanted = |skill: &SyncedSkill<'_>| match skill.drift {
@@ -80,13 +80,13 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     };
     let mut changes = Vec::new();
     for skill in skills.iter_mut().filter(|skill| is_wanted(skill)) {
-        changes.push(restored(ui, context, args, &installation, skill)?);
+        changes.push(restored(ui, workspace, args, &installation, skill)?);
         skill.is_restored = true;
     }
     if !args.frozen {
         guard.begin();
     }
-    let writer_lock = (!args.frozen).then(|| context.begin(&installation)).transpose()?;
+    let writer_lock = (!args.frozen).then(|| workspace.begin(&installation)).transpose()?;
     let linked = lock.skills().map(|locked| {
         let change = changes.iter().find(|change| change.name == locked.name);
         (&locked.name, change.and_then(|change| change.after.as_ref()))
@@ -95,11 +95,11 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
         files.is_some() || installation.directory(name).is_dir()
     };
     let kind = if args.frozen { LinkKind::Planned } else { LinkKind::Link };
-    let new = context.added_links(owner, kind, linked.filter(is_there), &[])?;
+    let new = workspace.added_links(owner, kind, linked.filter(is_there), &[])?;
     let mut links: Vec<String> = new.links.into_iter().map(|link| link.path).collect();
     if let Some(writer_lock) = writer_lock {
         let change = Change { skills: changes, others: ChangeSteps { command: "rep sync", ..new.change } };
-        for note in context.apply(&writer_lock, &installation, &change)?.iter().chain(&new.notes) {
+        for note in workspace.apply(&writer_lock, &installation, &change)?.iter().chain(&new.notes) {
             ui.warn(note)?;
         }
     } else {
@@ -129,15 +129,15 @@ fn synced<'l>(installation: &Installation, locked: &'l LockedSkill) -> Result<Sy
 /// Returns the change that restores `skill`.
 fn restored(
     ui: &Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &SyncArgs,
     installation: &Installation,
     skill: &SyncedSkill<'_>,
 ) -> Result<SkillChange, CliError> {
     let locked = skill.locked;
-    let options = context.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
-    let _progress = Progress::start(&context.env, "fetching");
-    let (store, home) = (context.content_store(), context.env.home());
+    let options = workspace.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
+    let _progress = Progress::start(&workspace.env, "fetching");
+    let (store, home) = (workspace.content_store(), workspace.env.home());
     let advice = || {
         let (add, name) = (add_command(locked, Owner::user_if(args.user)), &locked.name);
         let remove = if args.user { "rep remove --user" } else { "rep remove" };

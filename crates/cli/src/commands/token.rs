@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::served::StoreArg;
 use crate::ui::{Align, Column, Table, Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The bytes of randomness of a token.
 const SECRET_BYTES: usize = 32;
@@ -94,23 +94,23 @@ fn principal_name(text: &str) -> Result<String, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &TokenArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &TokenArgs) -> Result<Exit, CliError> {
     match &args.action {
-        Action::Create(args) => create(ui, context, args),
+        Action::Create(args) => create(ui, workspace, args),
         Action::List { all, at } => {
-            let store = context.store_at(at.store.as_deref())?;
+            let store = workspace.store_at(at.store.as_deref())?;
             list(ui, &*store, *all)
         }
         Action::Revoke { tokens, at } => {
-            let store = context.store_at(at.store.as_deref())?;
-            let option = Context::store_option(at.store.as_deref(), &*store);
-            revoke(ui, context, &*store, tokens, &option)
+            let store = workspace.store_at(at.store.as_deref())?;
+            let option = Workspace::store_option(at.store.as_deref(), &*store);
+            revoke(ui, workspace, &*store, tokens, &option)
         }
     }
 }
 
-fn create(ui: &mut Ui, context: &Context, args: &CreateArgs) -> Result<Exit, CliError> {
-    let store = context.store_to(args.at.store.as_deref())?;
+fn create(ui: &mut Ui, workspace: &Workspace, args: &CreateArgs) -> Result<Exit, CliError> {
+    let store = workspace.store_to(args.at.store.as_deref())?;
     let now = SystemTime::now();
     let secret = secret()?;
     let role = Role::parse(&args.role).unwrap_or_default();
@@ -119,13 +119,13 @@ fn create(ui: &mut Ui, context: &Context, args: &CreateArgs) -> Result<Exit, Cli
     let is_limited = !args.allow.is_empty() || !args.kit.is_empty();
     token.scope.scope = Scope { allow: is_limited.then(|| args.allow.clone()), deny: args.deny.clone() };
     token.scope.kits.clone_from(&args.kit);
-    token.author = Some(context.person());
+    token.author = Some(workspace.person());
     if let Some(time) = args.expires {
         let end = now.checked_add(time).ok_or_else(|| CliError::usage("the token would end too late"))?;
         token.expires = Some(end);
     }
     store.add_token(&token)?;
-    record(context, &*store, "token create", &token)?;
+    record(workspace, &*store, "token create", &token)?;
     if ui.is_json() {
         let mut shown = shown(&token);
         shown["token"] = secret.into();
@@ -138,13 +138,13 @@ fn create(ui: &mut Ui, context: &Context, args: &CreateArgs) -> Result<Exit, Cli
         let (id, name) = (token.id(), &token.name);
         writeln!(ui.err(), "token {id} of {name}, {role}; {end}. It is shown this once.")?;
     }
-    warn_of_unknown(ui, context, &token)?;
+    warn_of_unknown(ui, workspace, &token)?;
     Ok(Exit::Success)
 }
 
 /// Warns of an agent and of kits that the configuration here does not have; the server may have another.
-fn warn_of_unknown(ui: &mut Ui, context: &Context, token: &TokenRecord) -> Result<(), CliError> {
-    let settings = &context.settings;
+fn warn_of_unknown(ui: &mut Ui, workspace: &Workspace, token: &TokenRecord) -> Result<(), CliError> {
+    let settings = &workspace.settings;
     let agents = token.agent.iter().filter(|name| !settings.agents.contains_key(*name));
     let kits = token.scope.kits.iter().filter(|name| !settings.kits.contains_key(*name));
     let names = agents.map(|name| ("agent", name)).chain(kits.map(|name| ("kit", name)));
@@ -165,10 +165,15 @@ fn secret() -> Result<String, CliError> {
 }
 
 /// Records in the journal of the store that a token was made or revoked.
-fn record(context: &Context, store: &dyn Store, command: &str, token: &TokenRecord) -> Result<(), CliError> {
+fn record(
+    workspace: &Workspace,
+    store: &dyn Store,
+    command: &str,
+    token: &TokenRecord,
+) -> Result<(), CliError> {
     let mut event = Event::new(EventKind::TokenChanged, command, "", SystemTime::now());
     event.surface = Surface::Cli;
-    event.principal = Some(context.person());
+    event.principal = Some(workspace.person());
     event.agent.clone_from(&token.agent);
     event.query = Some(format!("{} {} {}", token.id(), token.name, token.role));
     Ok(store.append(&[event])?)
@@ -240,7 +245,7 @@ fn skills(token: &TokenRecord) -> String {
 
 fn revoke(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     store: &dyn Store,
     wanted: &[String],
     option: &str,
@@ -258,7 +263,7 @@ fn revoke(
     let mut revoked = Vec::new();
     for token in found {
         if store.revoke_token(&token.digest, SystemTime::now())? {
-            record(context, store, "token revoke", token)?;
+            record(workspace, store, "token revoke", token)?;
             revoked.push(token);
         }
     }

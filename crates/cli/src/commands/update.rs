@@ -22,7 +22,7 @@ use crate::complete::skill_names;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 use conflicts::UnmergedPolicy;
 use plan::{Rename, Step, StepKind};
 use repertoire_model::text::count;
@@ -67,21 +67,26 @@ impl UpdateArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &UpdateArgs) -> Result<Exit, CliError> {
     guarded(ui, |ui, guard| {
         if args.resolved {
-            put_resolved_in_place(ui, context, args, guard)
+            put_resolved_in_place(ui, workspace, args, guard)
         } else {
-            update(ui, context, args, guard)
+            update(ui, workspace, args, guard)
         }
     })
 }
 
-fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
+fn update(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    args: &UpdateArgs,
+    guard: &ChangeGuard,
+) -> Result<Exit, CliError> {
     let (installation, checks) =
-        checks(context, ui.git_prompt(), &args.names, args.user, args.token_file.as_deref())?;
+        checks(workspace, ui.git_prompt(), &args.names, args.user, args.token_file.as_deref())?;
     let rename = if args.rename { Rename::Follow } else { Rename::Report };
-    let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks, rename)?;
+    let mut steps = plan::steps(ui, workspace, args.token_file.as_deref(), &installation, checks, rename)?;
     for step in &steps {
         report::print(ui, step)?;
     }
@@ -98,11 +103,11 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
     if is_done {
         guard.begin();
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
-        let places = context.env.places();
+        let places = workspace.env.places();
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
         let old = old.flat_map(|name| links_to(&places, args.owner(), &installation.directory(name)));
         let old_links: Vec<PathBuf> = old.collect();
-        let lock = context.begin(&installation)?;
+        let lock = workspace.begin(&installation)?;
         let linked = steps.iter().map(|step| {
             let name = step.new_name().unwrap_or(&step.check.locked.name);
             let change = changes.iter().find(|change| change.name == *name);
@@ -111,17 +116,17 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
             files.is_some() || installation.directory(name).is_dir()
         };
-        let new = context.added_links(args.owner(), LinkKind::Link, linked.filter(is_there), &old_links)?;
+        let new = workspace.added_links(args.owner(), LinkKind::Link, linked.filter(is_there), &old_links)?;
         links = new.links.into_iter().map(|link| link.path).collect();
         notes = new.notes;
         let change = Change { skills: changes, others: ChangeSteps { command: "rep update", ..new.change } };
-        for note in context.apply(&lock, &installation, &change)?.iter().chain(&notes) {
+        for note in workspace.apply(&lock, &installation, &change)?.iter().chain(&notes) {
             ui.warn(note)?;
         }
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
                 // The lock names them once the conflict is resolved.
-                keep_skill(&*context.content_store().get()?, &newest.skill.files)?;
+                keep_skill(&*workspace.content_store().get()?, &newest.skill.files)?;
                 if !conflicts::write(&installation, &newest.locked, before, copy, conflicts)? {
                     let copy = conflicts::directory(&installation, &newest.locked.name);
                     ui.warn(&format!("{} was edited meanwhile, and stays as it is", copy.display()))?;
@@ -150,16 +155,17 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
 /// Puts the copies in place in which the conflicts are resolved.
 fn put_resolved_in_place(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &UpdateArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = context.installation(args.owner())?;
+    let installation = workspace.installation(args.owner())?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
     let unmerged = if args.force { UnmergedPolicy::Accept } else { UnmergedPolicy::Refuse };
-    let resolved =
-        |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy, unmerged);
+    let resolved = |skill: &&LockedSkill| {
+        conflicts::resolved(&installation, skill, &workspace.settings.policy, unmerged)
+    };
     let changes: Vec<SkillChange> = skills.iter().map(resolved).collect::<Result<_, _>>()?;
     for change in &changes {
         report::print_change(ui, change)?;
@@ -180,8 +186,8 @@ fn put_resolved_in_place(
     }
     let names: Vec<String> = changes.iter().map(|change| change.name.to_string()).collect();
     let others = ChangeSteps { command: "rep update", ..ChangeSteps::default() };
-    let (change, lock) = (Change { skills: changes, others }, context.begin(&installation)?);
-    for note in context.apply(&lock, &installation, &change)? {
+    let (change, lock) = (Change { skills: changes, others }, workspace.begin(&installation)?);
+    for note in workspace.apply(&lock, &installation, &change)? {
         ui.warn(&note)?;
     }
     for change in &change.skills {

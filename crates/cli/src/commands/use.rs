@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::{Align, Column, Style, Table, Ui, escape};
-use crate::wire::{Context, Library, shell_word, with_settings};
+use crate::wire::{Library, Workspace, shell_word, with_settings};
 
 /// Shows kits, and switches to some of them
 ///
@@ -69,19 +69,19 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Re
         kit_choice::choose(&env, &args.kits)?;
     }
     let choice = kit_choice::chosen(&env)?;
-    let context = with_settings(ui, env, &globals, settings);
-    let library = context.inspect(context.settings.policy.clone());
+    let workspace = with_settings(ui, env, &globals, settings);
+    let library = workspace.inspect(workspace.settings.policy.clone());
     if ui.is_json() {
-        return write_json(ui, &context, &library, choice.as_ref());
+        return write_json(ui, &workspace, &library, choice.as_ref());
     }
     if !args.none && args.kits.is_empty() {
-        return show(ui, &context, &library, choice.as_ref());
+        return show(ui, &workspace, &library, choice.as_ref());
     }
-    let project = context.shown(&kit_choice::project(&context.env).display().to_string());
+    let project = workspace.shown(&kit_choice::project(&workspace.env).display().to_string());
     let line = if args.none {
         format!("no kit is in use in {project}")
     } else {
-        let patterns = args.kits.iter().filter_map(|name| context.settings.kits.get(name)).flatten();
+        let patterns = args.kits.iter().filter_map(|name| workspace.settings.kits.get(name)).flatten();
         let (matched, all) = (matched(&library, patterns), library.snapshot.active().count());
         format!("in {project} {} in use: {matched} of {}", in_words(&args.kits), count(all, "skill"))
     };
@@ -117,18 +117,18 @@ fn shell(ui: &mut Ui, args: &UseArgs) -> Result<Exit, CliError> {
 
 fn write_json(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     choice: Option<&KitChoice>,
 ) -> Result<Exit, CliError> {
     let in_use = choice.map(|choice| choice.names.as_slice()).unwrap_or_default();
-    let kits = context.settings.kits.iter().map(|(name, skills)| KitJson {
+    let kits = workspace.settings.kits.iter().map(|(name, skills)| KitJson {
         name,
         skills: skills.iter().map(Pattern::to_string).collect(),
         matched: matched(library, skills),
         in_use: in_use.contains(name),
     });
-    let project = kit_choice::project(&context.env).display().to_string();
+    let project = kit_choice::project(&workspace.env).display().to_string();
     let chosen_by = choice.map(|choice| choice.origin.trim_matches('`'));
     ui.write_json(&UseJson { project, in_use, chosen_by, kits: kits.collect() })?;
     Ok(Exit::Success)
@@ -137,11 +137,11 @@ fn write_json(
 /// Shows all kits.
 fn show(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     choice: Option<&KitChoice>,
 ) -> Result<Exit, CliError> {
-    let kits = &context.settings.kits;
+    let kits = &workspace.settings.kits;
     if kits.is_empty() {
         writeln!(ui.err(), "no kit is configured")?;
         ui.hint("write `[kits.web]` and below it `skills = [\"NAME\"]` into the configuration, of the user or the project")?;

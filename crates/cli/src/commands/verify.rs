@@ -9,7 +9,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{ComparedOrigin, Context, MODE_CHANGED, OriginJson, compared_origins, origin_json};
+use crate::wire::{ComparedOrigin, MODE_CHANGED, OriginJson, Workspace, compared_origins, origin_json};
 
 /// Compares skills with the records of their installers
 ///
@@ -53,9 +53,9 @@ struct VerifiedSkill<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let origins = context.origins(&library);
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let origins = workspace.origins(&library);
     let is_meant = |name: &str| args.names.is_empty() || args.names.iter().any(|meant| meant == name);
     let mut verified = Vec::new();
     for entry in library.snapshot.entries() {
@@ -102,8 +102,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &VerifyArgs) -> Result<E
         })?;
         return Ok(exit);
     }
-    write(ui, context, &verified, &missing)?;
-    for (_, message) in context.broken_records(&origins) {
+    write(ui, workspace, &verified, &missing)?;
+    for (_, message) in workspace.broken_records(&origins) {
         ui.warn(&message)?;
     }
     Ok(exit)
@@ -112,7 +112,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &VerifyArgs) -> Result<E
 /// Writes the table and the counts.
 fn write(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     verified: &[VerifiedSkill<'_>],
     missing: &[&Origin],
 ) -> Result<(), CliError> {
@@ -136,7 +136,7 @@ fn write(
         table.cell(name);
         table.cell(state);
         table.cell(origin.installer.command());
-        table.cell(context.shown(&origin.record.display().to_string()));
+        table.cell(workspace.shown(&origin.record.display().to_string()));
         table.cell(origin.in_words().unwrap_or_else(|| "-".to_owned()));
     }
     table.write(ui)?;

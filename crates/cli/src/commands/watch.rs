@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
 use crate::ui::{Style, Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The most skills of one kind that one change names to a person.
 const MAX_LINES: usize = 50;
@@ -47,22 +47,22 @@ enum Wake {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _args: &WatchArgs) -> Result<Exit, CliError> {
     let (sender, wakes) = wakes();
     let interrupted = sender.clone();
     on_interrupt(move |_| {
         let _ = interrupted.send(Wake::Interrupted);
     })?;
-    let registry = context.open_to_follow();
+    let registry = workspace.open_to_follow();
     // A recorded version may be in force for the skill that is refused; other commands decide with it.
     if pollster::block_on(registry.accepted()).is_err() {
-        context.open()?;
+        workspace.open()?;
     }
-    let watcher = registry.watch(context.eager_reload())?;
+    let watcher = registry.watch(workspace.eager_reload())?;
     watcher.wait_ready(READY);
     let (snapshot, changes) = subscribe(&registry);
-    let mut tokens = tokens(context, &snapshot);
-    complain(ui, context, &snapshot)?;
+    let mut tokens = tokens(workspace, &snapshot);
+    complain(ui, workspace, &snapshot)?;
     begin(ui, &snapshot, &watcher, tokens)?;
     drop(snapshot);
     listen(changes, sender);
@@ -73,13 +73,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<E
             ui.flush()?;
         }
         if change.is_of_catalog() {
-            tokens = self::tokens(context, &change.after);
+            tokens = self::tokens(workspace, &change.after);
         }
         let account = Account::between(&change.before, &change.after);
         if ui.is_json() {
             write_json(ui, &json_of(&change, before, tokens, &account))?;
         } else {
-            effects(ui, context, &change, (before, tokens), &account)?;
+            effects(ui, workspace, &change, (before, tokens), &account)?;
         }
         ui.flush()?;
     }
@@ -117,15 +117,15 @@ fn listen(mut changes: Subscription, sender: SyncSender<Wake>) {
 }
 
 /// Returns the number of tokens of the catalog of `snapshot`; 0 if it cannot be rendered.
-fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
-    let options = context.settings.session.catalog_options();
+fn tokens(workspace: &Workspace, snapshot: &Snapshot) -> usize {
+    let options = workspace.settings.session.catalog_options();
     let catalog = snapshot.catalog(&options);
     catalog
         .map_or(0, |catalog| catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text)))
 }
 
 /// Reports problems of the sources, and a configuration under which others do not follow them.
-fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), CliError> {
+fn complain(ui: &mut Ui, workspace: &Workspace, snapshot: &Snapshot) -> Result<(), CliError> {
     // Programs find them among the diagnostics of the first line.
     let shown = if ui.is_json() { 0 } else { MAX_LINES };
     for problem in snapshot.problems().iter().take(shown) {
@@ -133,7 +133,7 @@ fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), C
         let (style, word) = (found.severity.into(), format!("{}:", found.severity));
         ui.message(style, &word, &format!("{} ({})", found.message, problem.path))?;
     }
-    let mode = context.settings.reload.mode;
+    let mode = workspace.settings.reload.mode;
     let others = match mode {
         ReloadMode::Watch | ReloadMode::Poll => return Ok(()),
         ReloadMode::Lazy => "look when they are used",
@@ -236,7 +236,7 @@ fn more(ui: &mut Ui, sign: &str, count: usize) -> Result<(), CliError> {
 /// Writes what the change did to the catalog and to diagnostics.
 fn effects(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     change: &Change,
     (before, after): (usize, usize),
     account: &Account<'_>,
@@ -246,7 +246,7 @@ fn effects(
             let found = finding.diagnostic;
             let style = if word == "new" { found.severity.into() } else { Style::Good };
             let word = ui.paint(style, &format!("{word} {}[{}]", found.severity.as_str(), found.rule));
-            let path = context.shown(&finding.path);
+            let path = workspace.shown(&finding.path);
             writeln!(ui.out(), "  {word} {} ({})", escape(&found.message), escape(&path))?;
         }
         if let Some(more @ 1..) = findings.len().checked_sub(MAX_LINES) {

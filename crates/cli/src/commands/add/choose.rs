@@ -5,7 +5,7 @@ use repertoire_sources::FoundSkill;
 use super::report;
 use crate::error::CliError;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The most names that an unknown one is answered with.
 const MAX_NAMES_SHOWN: usize = 50;
@@ -16,7 +16,7 @@ const SEPARATORS: [char; 2] = [' ', ','];
 /// Returns the skills that are meant; `None` if that is not said, and nobody can be asked.
 pub(super) fn choose<'f>(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     found: &'f [FoundSkill],
     names: &[String],
     all: bool,
@@ -41,7 +41,7 @@ pub(super) fn choose<'f>(
     if let [only] = found {
         return Ok(Some(vec![only]));
     }
-    report::numbered(ui, context, found)?;
+    report::numbered(ui, workspace, found)?;
     loop {
         let answer = ui.ask("add which? (numbers such as 1 3-5, names, `all`, or nothing)")?;
         if answer.split(SEPARATORS).all(str::is_empty) {

@@ -8,25 +8,25 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::ui::{Align, Column, Style, Table, Ui, escape};
-use crate::wire::{Context, shell_word};
+use crate::wire::{Workspace, shell_word};
 
 /// The most scripts and findings of a skill that are shown.
 const MAX_SHOWN: usize = 10;
 
 /// Returns the number of tokens of the `SKILL.md`.
-fn tokens(context: &Context, skill: &FoundSkill) -> usize {
-    context.settings.session.catalog.tokenizer.count(&skill.text())
+fn tokens(workspace: &Workspace, skill: &FoundSkill) -> usize {
+    workspace.settings.session.catalog.tokenizer.count(&skill.text())
 }
 
 /// Writes the skills of the source.
 pub(super) fn list(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     tree: &FetchedTree,
     found: &[FoundSkill],
 ) -> Result<(), CliError> {
     if ui.is_json() {
-        let skills: Vec<Value> = found.iter().map(|skill| described(context, skill)).collect();
+        let skills: Vec<Value> = found.iter().map(|skill| described(workspace, skill)).collect();
         let document = json!({
             "source": tree.source.to_string(),
             "ref": tree.source.reference(),
@@ -37,7 +37,7 @@ pub(super) fn list(
         });
         return Ok(ui.write_json(&document)?);
     }
-    table(context, found, false).write(ui)?;
+    table(workspace, found, false).write(ui)?;
     faults(ui, found)
 }
 
@@ -70,12 +70,12 @@ fn faults(ui: &mut Ui, found: &[FoundSkill]) -> Result<(), CliError> {
 }
 
 /// Writes the skills of the source with numbers to choose by.
-pub(super) fn numbered(ui: &mut Ui, context: &Context, found: &[FoundSkill]) -> Result<(), CliError> {
-    table(context, found, true).write(ui)?;
+pub(super) fn numbered(ui: &mut Ui, workspace: &Workspace, found: &[FoundSkill]) -> Result<(), CliError> {
+    table(workspace, found, true).write(ui)?;
     faults(ui, found)
 }
 
-fn table<'a>(context: &Context, found: &'a [FoundSkill], is_numbered: bool) -> Table<'a> {
+fn table<'a>(workspace: &Workspace, found: &'a [FoundSkill], is_numbered: bool) -> Table<'a> {
     let column = |heading, align, style| Column { heading, align, style };
     let mut columns = Vec::new();
     if is_numbered {
@@ -92,7 +92,7 @@ fn table<'a>(context: &Context, found: &'a [FoundSkill], is_numbered: bool) -> T
             table.cell((number + 1).to_string());
         }
         table.cell(skill.name.as_str());
-        table.cell(tokens(context, skill).to_string());
+        table.cell(tokens(workspace, skill).to_string());
         table.cell(skill.files.len().to_string());
         table.cell(match (&skill.fault, diagnostic::worst(skill.findings.iter())) {
             (Some(_), _) => "broken",
@@ -106,11 +106,11 @@ fn table<'a>(context: &Context, found: &'a [FoundSkill], is_numbered: bool) -> T
 }
 
 /// Writes everything about a skill that a person should know before it is put in place.
-pub(crate) fn print_skill(ui: &mut Ui, context: &Context, skill: &FoundSkill) -> Result<(), CliError> {
+pub(crate) fn print_skill(ui: &mut Ui, workspace: &Workspace, skill: &FoundSkill) -> Result<(), CliError> {
     let name = ui.paint(Style::Name, &escape(skill.name.as_str()));
     writeln!(ui.out(), "{name}: {}", escape(&skill.description))?;
     let size = skill.bytes().div_ceil(1024);
-    let (files, tokens) = (count(skill.files.len(), "file"), tokens(context, skill));
+    let (files, tokens) = (count(skill.files.len(), "file"), tokens(workspace, skill));
     writeln!(ui.out(), "  {files}, {size} KiB, {tokens} tokens of instructions")?;
     // One that is alone is the `SKILL.md`.
     let paths: Vec<&str> = skill.files.keys().map(AsRef::as_ref).filter(|_| skill.files.len() > 1).collect();
@@ -143,7 +143,7 @@ fn shortened(ui: &mut Ui, what: &str, items: &[&str]) -> Result<(), CliError> {
 }
 
 /// Returns everything about a skill, for programs.
-pub(crate) fn described(context: &Context, skill: &FoundSkill) -> Value {
+pub(crate) fn described(workspace: &Workspace, skill: &FoundSkill) -> Value {
     let file = |(path, file): (&repertoire_model::SkillPath, &repertoire_model::patch::FileData)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable});
     let finding = |found: &repertoire_model::Diagnostic| {
         let file = found.file.clone().unwrap_or_else(|| skill.manifest_file.clone());
@@ -155,7 +155,7 @@ pub(crate) fn described(context: &Context, skill: &FoundSkill) -> Value {
         "description": skill.description,
         "path": skill.path,
         "digest": skill.digest.to_string(),
-        "tokens": tokens(context, skill),
+        "tokens": tokens(workspace, skill),
         "bytes": skill.bytes(),
         "files": skill.files.iter().map(file).collect::<Vec<_>>(),
         "scripts": scripts,

@@ -15,7 +15,7 @@ use crate::change_guard::ChangeGuard;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// A skill in the report.
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ struct SkillJson {
 /// Shows `plan`, and carries it out if that is wanted.
 pub(super) fn run(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &AdoptArgs,
     base: &Path,
     plan: &AdoptPlan,
@@ -66,9 +66,9 @@ pub(super) fn run(
     let mut number = 0;
     if consent == Consent::Given && !plan.skills.is_empty() {
         guard.begin();
-        let site = ChangeSite::of(&context.env, args.owner())?;
+        let site = ChangeSite::of(&workspace.env, args.owner())?;
         let lock = site.begin()?;
-        let steps = plan.steps(&context.env.places(), args.owner(), base)?;
+        let steps = plan.steps(&workspace.env.places(), args.owner(), base)?;
         site.apply(&lock, &ChangeSteps { command: "rep adopt", steps, ..ChangeSteps::default() })?;
         number = plan.skills.len();
     }

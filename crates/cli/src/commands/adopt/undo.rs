@@ -14,7 +14,7 @@ use crate::change_guard::ChangeGuard;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// A copy in the report.
 #[derive(Serialize)]
@@ -40,12 +40,12 @@ impl<'c> CopyJson<'c> {
 /// Puts back the copies of the skills that are meant.
 pub(super) fn run(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &AdoptArgs,
     base: &Path,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let mut undo = AdoptUndo::plan(&context.env.places(), &args.options(), base)?;
+    let mut undo = AdoptUndo::plan(&workspace.env.places(), &args.options(), base)?;
     for copy in undo.copies.iter().filter(|copy| copy.state == CopyState::Planned) {
         ui.write_planned(Some(Style::Added), &format!("< {}", copy.path))?;
     }
@@ -60,7 +60,7 @@ pub(super) fn run(
     };
     if consent == Consent::Given {
         guard.begin();
-        let site = ChangeSite::of(&context.env, args.owner())?;
+        let site = ChangeSite::of(&workspace.env, args.owner())?;
         let (lock, steps) = (site.begin()?, undo.steps(base)?);
         site.apply(&lock, &ChangeSteps { command: "rep adopt --undo", steps, ..ChangeSteps::default() })?;
         undo.finish(base);

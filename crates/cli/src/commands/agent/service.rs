@@ -7,7 +7,7 @@ use repertoire_agent::{Header, ModelApi, ModelClient, ModelClientOptions};
 
 use crate::env::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL};
 use crate::error::CliError;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The options that choose a service.
 #[derive(Debug, Args)]
@@ -48,11 +48,11 @@ pub(super) struct Service {
 impl Service {
     /// Chooses the service: as the options say, as the resumed conversation had it, as it is configured.
     pub(super) fn choose(
-        context: &Context,
+        workspace: &Workspace,
         args: &ServiceArgs,
         resumed: Option<&Header>,
     ) -> Result<Self, CliError> {
-        let settings = &context.settings.model;
+        let settings = &workspace.settings.model;
         let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let url = args.base_url.clone().or_else(|| given(&settings.url));
         let named = args.provider.as_deref().and_then(ModelApi::parse);
@@ -61,10 +61,10 @@ impl Service {
             .or_else(|| ModelApi::parse(settings.provider));
         let provider = match provider {
             Some(provider) => provider,
-            None if context.env.named(ModelApi::Anthropic.key_variable()).is_some() && url.is_none() => {
+            None if workspace.env.named(ModelApi::Anthropic.key_variable()).is_some() && url.is_none() => {
                 ModelApi::Anthropic
             }
-            None if context.env.named(ModelApi::OpenAi.key_variable()).is_some() || url.is_some() => {
+            None if workspace.env.named(ModelApi::OpenAi.key_variable()).is_some() || url.is_some() => {
                 ModelApi::OpenAi
             }
             None => {
@@ -86,7 +86,7 @@ impl Service {
             ModelApi::Anthropic => ANTHROPIC_BASE_URL,
             _ => OPENAI_BASE_URL,
         };
-        let url = url.or_else(|| context.env.get(usual).map(|url| url.to_string_lossy().into_owned()));
+        let url = url.or_else(|| workspace.env.get(usual).map(|url| url.to_string_lossy().into_owned()));
         if let Some(url) =
             url.as_deref().filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
         {
@@ -94,13 +94,13 @@ impl Service {
                 .hint("give one such as `http://127.0.0.1:8080/v1`"));
         }
         let key_variable = given(&settings.key_env).unwrap_or_else(|| provider.key_variable().to_owned());
-        let key = context.env.named(&key_variable);
+        let key = workspace.env.named(&key_variable);
         if key.is_none() && url.is_none() {
             return Err(CliError::usage(format!("{key_variable} is not set"))
                 .hint("set it, or pass --base-url with the address of a local server"));
         }
         let mut options = ModelClientOptions::default();
-        options.http = context.env.http.clone();
+        options.http = workspace.env.http.clone();
         (options.base_url, options.key, options.timeout) = (url, key, Duration::from_secs(args.timeout));
         Ok(Self { provider, model, key_variable, options })
     }

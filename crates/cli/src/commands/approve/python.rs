@@ -8,7 +8,7 @@ use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE};
 
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// The most functions that a person is warned of.
 const MAX_LEFT_OUT: usize = 20;
@@ -18,7 +18,7 @@ const MAX_LEFT_OUT: usize = 20;
 /// Returns none if the functions cannot be read. Prints a warning with the reason, and one with the functions that cannot be tools.
 pub(super) fn schema(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     entry: &Entry,
     bundle: &Bundle,
@@ -29,7 +29,7 @@ pub(super) fn schema(
     if let Some(schema) = earlier.and_then(|earlier| earlier.schema_of(&file.digest)) {
         return Ok(Some(schema.to_owned()));
     }
-    match context.python_tools(&library.registry, entry) {
+    match workspace.python_tools(&library.registry, entry) {
         Ok((tools, digest)) if digest == file.digest => {
             for what in left_out(&tools).into_iter().take(MAX_LEFT_OUT) {
                 ui.warn(&format!("a function of {PYTHON_FILE} becomes no tool: {what}"))?;

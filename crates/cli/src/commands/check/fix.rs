@@ -12,7 +12,7 @@ use repertoire_model::{LineRange, SkillPath, repair};
 use super::target::Target;
 use crate::error::{CliError, not_written};
 use crate::ui::{Consent, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// A file with its repaired text.
 struct Repair {
@@ -33,7 +33,7 @@ pub(crate) struct FixOutcome {
 /// Shows all repairs, writes them if that is wanted, and returns the paths that were written.
 pub(crate) fn run(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     targets: &[Target],
     yes: bool,
 ) -> Result<FixOutcome, CliError> {
@@ -41,7 +41,7 @@ pub(crate) fn run(
     for target in targets {
         for entry in target.entries() {
             repairs.extend(repair(&target.library, entry));
-            repairs.extend(schema(ui, context, &target.library, entry)?);
+            repairs.extend(schema(ui, workspace, &target.library, entry)?);
         }
     }
     if repairs.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn run(
         return Ok(FixOutcome { written: Vec::new(), refusal: None });
     }
     for repair in &repairs {
-        let path = context.shown(&repair.path.display().to_string());
+        let path = workspace.shown(&repair.path.display().to_string());
         ui.write_diff(&path, repair.before.as_deref(), &repair.after)?;
     }
     let files = count(repairs.len(), "file");
@@ -98,7 +98,7 @@ fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
 /// Returns the `schema.json` that a skill with a `tools.py` lacks, with the tools that Python's parser reads from it.
 fn schema(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     entry: &Entry,
 ) -> Result<Option<Repair>, CliError> {
@@ -107,7 +107,7 @@ fn schema(
     if !has(PYTHON_FILE) || has(TOOLBOX_FILE) {
         return Ok(None);
     }
-    match context.python_tools(&library.registry, entry) {
+    match workspace.python_tools(&library.registry, entry) {
         Ok((tools, _)) if !Toolbox::read(tools.schema.as_bytes()).0.is_empty() => {
             let path = Path::new(&*entry.path).join(TOOLBOX_FILE);
             Ok(Some(Repair { path, before: None, after: tools.schema }))

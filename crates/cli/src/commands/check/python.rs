@@ -6,16 +6,16 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, Policy, RuleId};
 
 use super::target::CheckedSkill;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Adds to the finding of the rule `tools-python`, if there is one, which functions become tools, and findings about the others.
 /// Python's parser reads them in the sandbox.
-pub(super) fn describe(context: &Context, checked: &mut CheckedSkill<'_>, policy: &Policy) {
+pub(super) fn describe(workspace: &Workspace, checked: &mut CheckedSkill<'_>, policy: &Policy) {
     let is_python = |found: &Diagnostic| found.rule == RuleId::ToolsPython;
     let Some(index) = checked.diagnostics.iter().position(is_python) else { return };
     let found = &mut checked.diagnostics[index];
     let mut reporter = Reporter::new(policy);
-    match context.python_tools(&checked.library.registry, checked.entry) {
+    match workspace.python_tools(&checked.library.registry, checked.entry) {
         Ok((tools, _)) => {
             let toolbox = Toolbox::read(tools.schema.as_bytes()).0;
             let is_skill = |name: &&str| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::target::{CheckedSkill, Target};
 use crate::error::CliError;
 use crate::ui::{Note, Style, Ui, escape, render_note};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The most findings of a skill that a person is shown.
 const MAX_FINDINGS_SHOWN: usize = 50;
@@ -98,14 +98,14 @@ pub(crate) fn write_json(
 /// Writes everything for people, and returns the heaviest severity.
 pub(crate) fn write(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     targets: &[Target],
     checked: &[CheckedSkill<'_>],
     scope: CheckScope,
 ) -> Result<Option<Severity>, CliError> {
     let (width, is_coloured) = (ui.width(), ui.is_coloured());
     for problem in targets.iter().flat_map(Target::problems) {
-        let path = context.shown(&problem.path);
+        let path = workspace.shown(&problem.path);
         let note = note(&problem.diagnostic, &path, None);
         writeln!(ui.out(), "{}", render_note(&note, width, is_coloured))?;
     }
@@ -115,11 +115,11 @@ pub(crate) fn write(
             State::Active => String::new(),
             state => format!(" [{}]", state.as_str()),
         };
-        let path = context.shown(&checked.entry.path);
+        let path = workspace.shown(&checked.entry.path);
         writeln!(ui.out(), "{name}{state} ({})\n", escape(&path))?;
         let mut texts = Texts::new(checked);
         for found in checked.diagnostics.iter().take(MAX_FINDINGS_SHOWN) {
-            let path = context.shown(&path_of(checked.entry, found));
+            let path = workspace.shown(&path_of(checked.entry, found));
             let note = note(found, &path, texts.get(found));
             writeln!(ui.out(), "{}", render_note(&note, width, is_coloured))?;
         }

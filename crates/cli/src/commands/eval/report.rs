@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::ui::{Align, Column, Style, Table, Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The most skills that are named as having come first instead of another.
 const MAX_CONFUSIONS_SHOWN: usize = 3;
@@ -145,7 +145,7 @@ pub(super) fn write_json(ui: &mut Ui, evaluation: &Evaluation<'_>) -> Result<(),
 }
 
 /// Writes everything for people.
-pub(super) fn write(ui: &mut Ui, context: &Context, evaluation: &Evaluation<'_>) -> Result<(), CliError> {
+pub(super) fn write(ui: &mut Ui, workspace: &Workspace, evaluation: &Evaluation<'_>) -> Result<(), CliError> {
     let skills = &evaluation.report.skills;
     if skills.is_empty() {
         writeln!(ui.out(), "no evals to measure by")?;
@@ -173,7 +173,7 @@ pub(super) fn write(ui: &mut Ui, context: &Context, evaluation: &Evaluation<'_>)
         ui.warn(&format!("and {more} more names that no skill has; `--json` tells all of them"))?;
     }
     for (path, problem) in evaluation.problems.iter().take(MAX_PROBLEMS_SHOWN) {
-        ui.warn(&format!("{}: {problem}", context.shown(path)))?;
+        ui.warn(&format!("{}: {problem}", workspace.shown(path)))?;
     }
     let more = evaluation.problems.len().saturating_sub(MAX_PROBLEMS_SHOWN);
     if more > 0 {

@@ -10,7 +10,7 @@ use super::report::{self, Evaluation, Threshold};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Ui};
-use crate::wire::{Context, SearchableLibrary, skill_directory};
+use crate::wire::{SearchableLibrary, Workspace, skill_directory};
 
 /// The most queries of one run.
 const MAX_QUERIES: usize = 100_000;
@@ -40,13 +40,13 @@ pub(crate) struct TriggersArgs {
 }
 
 /// Runs the command.
-pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result<Exit, CliError> {
-    context.expect_search()?;
-    let SearchableLibrary { library, handle, searcher } = context.open_to_search()?;
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &TriggersArgs) -> Result<Exit, CliError> {
+    workspace.expect_search()?;
+    let SearchableLibrary { library, handle, searcher } = workspace.open_to_search()?;
     let snapshot = &library.snapshot;
-    let progress = Progress::start(&context.env, "asking");
+    let progress = Progress::start(&workspace.env, "asking");
     let evals = match &args.path {
-        Some(path) => at(context, path)?,
+        Some(path) => at(workspace, path)?,
         None => SkillEvals::read_all(&library.registry, snapshot.entries()),
     };
     if evals.queries.len() > MAX_QUERIES {
@@ -68,7 +68,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result
     if ui.is_json() {
         report::write_json(ui, &evaluation)?;
     } else {
-        report::write(ui, context, &evaluation)?;
+        report::write(ui, workspace, &evaluation)?;
     }
     Ok(if is_met { Exit::Success } else { Exit::No })
 }
@@ -101,16 +101,16 @@ fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Ve
 }
 
 /// Returns the evals at the path that was given.
-fn at(context: &Context, given: &Path) -> Result<SkillEvals, CliError> {
-    let path = context.env.working_directory().join(given);
+fn at(workspace: &Workspace, given: &Path) -> Result<SkillEvals, CliError> {
+    let path = workspace.env.working_directory().join(given);
     let metadata = path.metadata().map_err(|error| {
         CliError::usage(format!("cannot read evals from {}", given.display())).because(error)
     })?;
     let directory = skill_directory(&path);
     if !metadata.is_dir() && directory == path {
-        return of_file(context, &path);
+        return of_file(workspace, &path);
     }
-    let registry = open(context, directory);
+    let registry = open(workspace, directory);
     let snapshot = registry.snapshot();
     if snapshot.entries().is_empty() {
         return Err(CliError::no(format!("there is no skill at {}", given.display()))
@@ -120,12 +120,12 @@ fn at(context: &Context, given: &Path) -> Result<SkillEvals, CliError> {
 }
 
 /// Returns the evals in the file at `path`.
-fn of_file(context: &Context, path: &Path) -> Result<SkillEvals, CliError> {
+fn of_file(workspace: &Workspace, path: &Path) -> Result<SkillEvals, CliError> {
     let bytes = regular_file::read(path, MAX_EVAL_BYTES).map_err(|error| {
         CliError::usage(format!("cannot read evals from {}", path.display())).because(error)
     })?;
     let mut evals = SkillEvals::default();
-    evals.add(&path.display().to_string(), &bytes, skill_of(context, path).as_deref());
+    evals.add(&path.display().to_string(), &bytes, skill_of(workspace, path).as_deref());
     if evals.queries.iter().any(|TriggerQuery { skill, .. }| skill.is_none()) {
         let message = format!("{} does not say which skill it is about, and lies in none", path.display());
         return Err(CliError::no(message).hint("add `\"skill_name\": \"NAME\"` to it"));
@@ -134,14 +134,14 @@ fn of_file(context: &Context, path: &Path) -> Result<SkillEvals, CliError> {
 }
 
 /// Returns the name of the skill that contains the file at `path`.
-fn skill_of(context: &Context, path: &Path) -> Option<String> {
+fn skill_of(workspace: &Workspace, path: &Path) -> Option<String> {
     let is_skill = |directory: &&Path| directory.join("SKILL.md").is_file();
     let directory = path.ancestors().skip(1).take(MAX_LEVELS).find(is_skill)?;
-    let snapshot = open(context, directory).snapshot();
+    let snapshot = open(workspace, directory).snapshot();
     snapshot.entries().first().map(|entry| entry.name().to_string())
 }
 
 /// Opens the skills below `directory`, however deep they lie.
-fn open(context: &Context, directory: &Path) -> Registry {
-    context.inspect_deeply(directory, context.settings.policy.clone())
+fn open(workspace: &Workspace, directory: &Path) -> Registry {
+    workspace.inspect_deeply(directory, workspace.settings.policy.clone())
 }

@@ -11,12 +11,12 @@ use super::report::{self, LinkLine, LinkState, Notes};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Shows `plan`, and carries it out if that is wanted.
 pub(super) fn run(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &LinkArgs,
     base: &Path,
     mut plan: LinkPlan<'_>,
@@ -48,7 +48,7 @@ pub(super) fn run(
         change.command = "rep link";
         // The directory of the state need not be writable if nothing changes.
         if !change.skills.is_empty() || !change.steps.is_empty() {
-            let site = ChangeSite::of(&context.env, args.owner())?;
+            let site = ChangeSite::of(&workspace.env, args.owner())?;
             site.apply(&site.begin()?, &change)?;
         }
         made = links;

@@ -12,12 +12,12 @@ use super::report::{self, LinkLine, Notes};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Removes the links and copies made for the clients in `named`, or for all clients if it is empty.
 pub(super) fn run(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     places: &Places,
     args: &LinkArgs,
     base: &Path,
@@ -36,7 +36,7 @@ pub(super) fn run(
         number => ui.consent(&format!("remove {number}?"), args.yes)?,
     };
     if consent == Consent::Given {
-        let site = ChangeSite::of(&context.env, args.owner())?;
+        let site = ChangeSite::of(&workspace.env, args.owner())?;
         let lock = site.begin()?;
         // They may have changed while the user was asked.
         removal = LinkRemoval::plan(places, args.owner(), base, named)?;

@@ -7,11 +7,11 @@ use repertoire_model::patch::SkillFiles;
 use repertoire_model::{Severity, State};
 
 use crate::error::CliError;
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// Reads all skills as strictly as clients of a published library do.
-pub(super) fn library(context: &Context) -> Library {
-    context.inspect(context.settings.policy.clone().for_publishing())
+pub(super) fn library(workspace: &Workspace) -> Library {
+    workspace.inspect(workspace.settings.policy.clone().for_publishing())
 }
 
 /// Returns the files of `entry`, or an error if the skill breaks a rule.

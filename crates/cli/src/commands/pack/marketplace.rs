@@ -12,7 +12,7 @@ use super::plugin::write_json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The file, relative to the directory of the marketplace.
 const FILE: &str = ".claude-plugin/marketplace.json";
@@ -21,8 +21,8 @@ const FILE: &str = ".claude-plugin/marketplace.json";
 const MAX_ENTRIES: usize = 10_000;
 
 /// Runs the command.
-pub(super) fn run(ui: &mut Ui, context: &Context, args: &MarketplacePackArgs) -> Result<Exit, CliError> {
-    let directory = context.env.working_directory().join(&args.directory);
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &MarketplacePackArgs) -> Result<Exit, CliError> {
+    let directory = workspace.env.working_directory().join(&args.directory);
     let directory = directory.canonicalize().map_err(|error| CliError::io("read", &directory, error))?;
     let path = directory.join(FILE);
     if !args.force && path.symlink_metadata().is_ok() {
@@ -32,7 +32,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &MarketplacePackArgs) ->
     }
     let mut plugins = Vec::new();
     for candidate in candidates(&directory) {
-        let (read, problems) = plugin(&candidate, &context.settings.policy);
+        let (read, problems) = plugin(&candidate, &workspace.settings.policy);
         match read {
             Some(read) => plugins.push(entry(&directory, &read)),
             None => {
@@ -60,7 +60,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &MarketplacePackArgs) ->
         ui.write_json(&json!({"path": path.display().to_string(), "plugins": plugins.len()}))?;
         return Ok(Exit::Success);
     }
-    let shown = context.shown(&path.display().to_string());
+    let shown = workspace.shown(&path.display().to_string());
     let done = ui.paint(Style::Good, &format!("listed {} in {shown}", count(plugins.len(), "plugin")));
     writeln!(ui.out(), "{done}")?;
     Ok(Exit::Success)

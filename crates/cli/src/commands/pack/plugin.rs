@@ -15,18 +15,18 @@ use super::files;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The manifest that Claude Code reads.
 const CLAUDE_MANIFEST: &str = ".claude-plugin/plugin.json";
 
 /// Runs the command.
-pub(super) fn run(ui: &mut Ui, context: &Context, args: &PluginPackArgs) -> Result<Exit, CliError> {
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &PluginPackArgs) -> Result<Exit, CliError> {
     if !is_plugin_name(&args.name) {
         return Err(CliError::usage(format!("`{}` is no name of a plugin", args.name))
             .hint("it may have 1 to 64 lower-case letters, digits, single hyphens and single periods"));
     }
-    let library = files::library(context);
+    let library = files::library(workspace);
     let entries: Vec<&Entry> = if args.skill.is_empty() {
         library.snapshot.active().collect()
     } else {
@@ -39,7 +39,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &PluginPackArgs) -> Resu
         entries.iter().map(|entry| Ok((entry.name().as_str(), files::files(&library, entry)?))).collect();
     let packed = packed?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(&args.name));
-    let directory = context.env.working_directory().join(output);
+    let directory = workspace.env.working_directory().join(output);
     fs::create_dir_all(directory.parent().unwrap_or(&directory))
         .map_err(|error| CliError::io("make", &directory, error))?;
     fs::create_dir(&directory).map_err(|error| {
@@ -53,7 +53,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &PluginPackArgs) -> Resu
         ui.write_json(&json!({"path": directory.display().to_string(), "skills": skills, "files": files}))?;
         return Ok(Exit::Success);
     }
-    let shown = context.shown(&directory.display().to_string());
+    let shown = workspace.shown(&directory.display().to_string());
     let done = ui.paint(Style::Good, &format!("packed {} into {shown}", count(packed.len(), "skill")));
     writeln!(ui.out(), "{done}")?;
     Ok(Exit::Success)

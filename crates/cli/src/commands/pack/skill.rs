@@ -16,20 +16,20 @@ use super::files::{self, refused};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The fields of the frontmatter that claude.ai accepts.
 const FIELDS: [&str; 6] = ["name", "description", "license", "allowed-tools", "metadata", "compatibility"];
 
 /// Runs the command.
-pub(super) fn run(ui: &mut Ui, context: &Context, args: &SkillPackArgs) -> Result<Exit, CliError> {
-    let library = files::library(context);
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &SkillPackArgs) -> Result<Exit, CliError> {
+    let library = files::library(workspace);
     let entry = library.find(&args.name)?;
     let files = files::files(&library, entry)?;
     accepted(entry, &files)?;
     let name = entry.name().as_str();
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.skill")));
-    let path = context.env.working_directory().join(path);
+    let path = workspace.env.working_directory().join(path);
     let before = match regular_file::read(&path, MAX_FILE_BYTES) {
         Ok(_) if !args.force => {
             return Err(
@@ -47,7 +47,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &SkillPackArgs) -> Resul
         ui.write_json(&json!({"path": path.display().to_string(), "skills": [name], "files": files.len()}))?;
         return Ok(Exit::Success);
     }
-    let shown = context.shown(&path.display().to_string());
+    let shown = workspace.shown(&path.display().to_string());
     let done = ui.paint(Style::Good, &format!("packed {} into {shown}", count(files.len(), "file")));
     writeln!(ui.out(), "{done}")?;
     Ok(Exit::Success)

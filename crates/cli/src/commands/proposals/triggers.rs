@@ -17,7 +17,7 @@ use repertoire_search::evals::{SkillEvals, TriggerOutcome, TriggerQuery};
 
 use crate::error::CliError;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// The number of skills that a query shows, as in `rep eval triggers`.
 const SHOWN: usize = 5;
@@ -34,7 +34,7 @@ type Outcomes = BTreeMap<(String, String), (TriggerOutcome, Option<String>)>;
 /// Returns the effect of `proposal`, which leads to `files`, on the trigger evals of `library`; `None` if it has none, or if the proposal
 /// does not wait for a decision about a skill that is served.
 pub(super) fn effect(
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     proposal: &Proposal,
     files: &SkillFiles,
@@ -51,41 +51,46 @@ pub(super) fn effect(
     if !is_open || !is_served {
         return Ok(None);
     }
-    let progress = Progress::start(&context.env, "asking");
-    let registry = proposed(context, library, &content.name, files)?;
+    let progress = Progress::start(&workspace.env, "asking");
+    let registry = proposed(workspace, library, &content.name, files)?;
     let snapshot = registry.snapshot();
     let queries = SkillEvals::read_all(&registry, snapshot.entries()).queries;
     if queries.is_empty() {
         return Ok(None);
     }
-    let before = outcomes(context, library, &library.registry, &library.snapshot, &queries);
-    let after = outcomes(context, library, &registry, &snapshot, &queries);
+    let before = outcomes(workspace, library, &library.registry, &library.snapshot, &queries);
+    let after = outcomes(workspace, library, &registry, &snapshot, &queries);
     drop(progress);
     Ok(Some(compare(&before, &after)))
 }
 
 /// Returns the library with the proposed skill in place of its present form.
-fn proposed(context: &Context, library: &Library, name: &str, files: &SkillFiles) -> Result<Registry, Error> {
+fn proposed(
+    workspace: &Workspace,
+    library: &Library,
+    name: &str,
+    files: &SkillFiles,
+) -> Result<Registry, Error> {
     let store = MemoryStore::new();
     let change = ReleaseChange { name: name.to_owned(), digest: Some(put_skill(&store, files)?) };
     store.release(CHANNEL, &[change], None, SystemTime::UNIX_EPOCH)?;
     let store = LazyStore::from(Arc::new(store) as Arc<dyn Store>);
     let proposed: Arc<dyn Provider> = Arc::new(StoreProvider::new(store, CHANNEL));
     let policy = library.registry.policy().clone();
-    let mut providers = context.present_providers(&library.places, &policy, None);
+    let mut providers = workspace.present_providers(&library.places, &policy, None);
     let place = if policy.duplicates == Duplicates::LastWins { providers.len() } else { 0 };
     providers.insert(place, proposed);
     Ok(pollster::block_on(Registry::open_for_inspection(providers, policy)))
 }
 
 fn outcomes(
-    context: &Context,
+    workspace: &Workspace,
     library: &Library,
     registry: &Registry,
     snapshot: &Arc<Snapshot>,
     queries: &[TriggerQuery],
 ) -> Outcomes {
-    let searcher = context.searcher(&library.places, registry.policy());
+    let searcher = workspace.searcher(&library.places, registry.policy());
     let report = searcher.evaluate_triggers(registry, snapshot, queries, SHOWN);
     let name = |entry: usize| snapshot.entries()[entry].name().to_string();
     let of_skills = report.skills.into_iter().flat_map(|skill| {

@@ -9,7 +9,7 @@ use super::skill_copies::{PublishedFiles, SkillCopy, copies, show};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Progress, Style, Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The directory of a repository that skills are written to, unless the address names another.
 const DIRECTORY: &str = "skills";
@@ -27,15 +27,15 @@ struct Target {
 /// Commits `skills` to the repository at `address` and pushes them.
 pub(super) fn publish(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &PublishArgs,
     address: &str,
     skills: &[PublishedFiles<'_>],
 ) -> Result<Exit, CliError> {
-    let target = target(context, args, address)?;
-    let options = context.fetch_options(ui.git_prompt(), None)?;
+    let target = target(workspace, args, address)?;
+    let options = workspace.fetch_options(ui.git_prompt(), None)?;
     let repository = {
-        let _progress = Progress::start(&context.env, "fetching");
+        let _progress = Progress::start(&workspace.env, "fetching");
         GitPublication::clone(&target.url, target.branch.as_deref(), &options)?
     };
     let (root, directory) = (repository.root(), &target.directory);
@@ -66,7 +66,7 @@ pub(super) fn publish(
     if consent == Consent::Given && is_new {
         new.iter().try_for_each(|copy| copy.write())?;
         let paths: Vec<String> = new.iter().map(|copy| format!("{directory}/{}", copy.name)).collect();
-        let _progress = Progress::start(&context.env, "pushing");
+        let _progress = Progress::start(&workspace.env, "pushing");
         commit = repository.publish(&paths, &message(args, &new))?;
     }
     if ui.is_json() {
@@ -95,8 +95,8 @@ pub(super) fn publish(
     Ok(Exit::Success)
 }
 
-fn target(context: &Context, args: &PublishArgs, address: &str) -> Result<Target, CliError> {
-    let parsed = context.source(address, context.env.working_directory())?;
+fn target(workspace: &Workspace, args: &PublishArgs, address: &str) -> Result<Target, CliError> {
+    let parsed = workspace.source(address, workspace.env.working_directory())?;
     let (url, reference, path) = match parsed.source {
         Source::Git(git) if git.tree.is_none() && parsed.skill.is_none() => {
             (git.url, git.reference, git.path)

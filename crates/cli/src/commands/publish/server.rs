@@ -9,17 +9,17 @@ use super::skill_copies::PublishedFiles;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// Sends `skills` to the server at `address`, one after another, until one is refused.
 pub(super) fn publish(
     ui: &mut Ui,
-    context: &Context,
+    workspace: &Workspace,
     args: &PublishArgs,
     address: &str,
     skills: &[PublishedFiles<'_>],
 ) -> Result<Exit, CliError> {
-    let options = context.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
+    let options = workspace.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
     let mut versions = Vec::new();
     for skill in skills {
         let version = args.published_version.as_deref().or(skill.version).ok_or_else(|| {
@@ -33,7 +33,7 @@ pub(super) fn publish(
         let archive = archive(skill).map_err(|error| CliError::no("cannot pack the skill").because(error))?;
         let channel = args.channel.as_deref();
         let sent = {
-            let _progress = Progress::start(&context.env, "sending skills");
+            let _progress = Progress::start(&workspace.env, "sending skills");
             send_version(address, VersionToSend { name, version, channel, archive: &archive }, &options)?
         };
         let answer = accepted(name, version, sent)?;

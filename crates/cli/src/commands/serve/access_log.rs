@@ -8,17 +8,17 @@ use repertoire_web::http::AccessLog;
 
 use crate::error::CliError;
 use crate::ui::log;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The setting for standard error.
 const STDERR: &str = "-";
 
 /// Opens the access log of the configuration, if there is one. Lines are appended; a file that was moved away needs a restart.
-pub(super) fn open(context: &Context) -> Result<Option<AccessLog>, CliError> {
-    let path = match context.settings.http_access_log.as_str() {
+pub(super) fn open(workspace: &Workspace) -> Result<Option<AccessLog>, CliError> {
+    let path = match workspace.settings.http_access_log.as_str() {
         "" => return Ok(None),
         STDERR => return Ok(Some(AccessLog::new(log))),
-        path => context.env.working_directory().join(path),
+        path => workspace.env.working_directory().join(path),
     };
     let mut options = OpenOptions::new();
     options.append(true).create(true);

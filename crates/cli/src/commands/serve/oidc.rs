@@ -7,25 +7,25 @@ use repertoire_web::oidc::{OidcGroup, OidcOptions};
 use super::tokens;
 use crate::error::CliError;
 use crate::ui::escape;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The seconds of an hour.
 const HOUR: u64 = 60 * 60;
 
 /// Returns the options of the provider, if the configuration names one.
-pub(super) fn read(context: &Context) -> Result<Option<OidcOptions>, CliError> {
-    let settings = &context.settings.oidc;
+pub(super) fn read(workspace: &Workspace) -> Result<Option<OidcOptions>, CliError> {
+    let settings = &workspace.settings.oidc;
     if settings.issuer.is_empty() {
         return Ok(None);
     }
-    if context.store_location().is_none() {
+    if workspace.store_location().is_none() {
         return Err(CliError::usage("`oidc.issuer` needs a store for the sessions of people")
             .hint("set `store.url`, or a state directory"));
     }
     let mut options = OidcOptions::new(&settings.issuer, &settings.client_id);
-    options.http = context.env.http.clone();
+    options.http = workspace.env.http.clone();
     if let Some(file) = &settings.client_secret_file {
-        let path = context.env.working_directory().join(&file.path);
+        let path = workspace.env.working_directory().join(&file.path);
         options.client_secret = Some(tokens::read_secret(&path, "client secret")?.trim().to_owned());
         tokens::warn_of_readers(&path, "client secret");
     }
@@ -36,7 +36,7 @@ pub(super) fn read(context: &Context) -> Result<Option<OidcOptions>, CliError> {
     options.role = settings.role;
     options.session = Duration::from_secs(settings.session_hours as u64 * HOUR);
     for (name, group) in &settings.groups {
-        expect_known(context, name, group.agent.as_ref(), &group.scope.kits)?;
+        expect_known(workspace, name, group.agent.as_ref(), &group.scope.kits)?;
         let group = OidcGroup { role: group.role, agent: group.agent.clone(), scope: group.scope.clone() };
         options.groups.insert(name.clone(), group);
     }
@@ -49,12 +49,12 @@ pub(super) fn read(context: &Context) -> Result<Option<OidcOptions>, CliError> {
 
 /// Fails if the configuration does not have the agent or the kits of a group.
 fn expect_known(
-    context: &Context,
+    workspace: &Workspace,
     group: &str,
     agent: Option<&String>,
     kits: &[String],
 ) -> Result<(), CliError> {
-    let settings = &context.settings;
+    let settings = &workspace.settings;
     let agents = agent.into_iter().filter(|name| !settings.agents.contains_key(*name));
     let kits = kits.iter().filter(|name| !settings.kits.contains_key(*name));
     let mut unknown = agents.map(|name| ("agent", name)).chain(kits.map(|name| ("kit", name)));

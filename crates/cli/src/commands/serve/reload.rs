@@ -12,7 +12,7 @@ use super::{oidc, tokens};
 use crate::error::CliError;
 use crate::served::ServedArgs;
 use crate::ui::say;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The interval in which files are looked at. A change may take effect so much later.
 const LOOK: Duration = Duration::from_secs(2);
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Reads the part of the configuration that a running server can take over.
 pub(super) struct AccessReader {
     /// A workspace of its own: that of the server has to be dropped at the end, which waits for its events.
-    context: Context,
+    workspace: Workspace,
     served: ServedArgs,
     tokens: Option<TokenSource>,
 }
@@ -36,32 +36,32 @@ pub(super) struct TokenSource {
 type FileStamp = Option<(SystemTime, u64)>;
 
 impl AccessReader {
-    /// Returns the reader for a server that was started with these options in `context`.
-    pub(super) fn new(context: &Context, served: ServedArgs, tokens: Option<TokenSource>) -> Self {
-        let context = context.confined_to(context.options.roots.clone());
-        Self { context, served, tokens }
+    /// Returns the reader for a server that was started with these options in `workspace`.
+    pub(super) fn new(workspace: &Workspace, served: ServedArgs, tokens: Option<TokenSource>) -> Self {
+        let workspace = workspace.confined_to(workspace.options.roots.clone());
+        Self { workspace, served, tokens }
     }
 
     /// Returns the tokens, agents and kits of the configuration as it is now, and the files that they come from.
     fn read(&self) -> Result<(HttpAccess, Vec<PathBuf>), CliError> {
-        let context =
-            self.context.reloaded()?.serving(self.served.store.as_deref(), self.served.channels())?;
-        let mut access = access(&context, self.tokens.as_ref())?;
-        let agents = context.settings.agents.keys().map(|name| context.agent(name));
+        let workspace =
+            self.workspace.reloaded()?.serving(self.served.store.as_deref(), self.served.channels())?;
+        let mut access = access(&workspace, self.tokens.as_ref())?;
+        let agents = workspace.settings.agents.keys().map(|name| workspace.agent(name));
         access.agents = Some(agents.collect::<Result<Vec<_>, _>>()?);
-        Ok((access, self.files(&context)))
+        Ok((access, self.files(&workspace)))
     }
 
     /// Returns the files with configuration and tokens, those that do not exist yet included.
-    fn files(&self, context: &Context) -> Vec<PathBuf> {
-        let ConfigFiles { found, absent, .. } = self.context.config_input().files();
-        let here = self.context.env.working_directory();
+    fn files(&self, workspace: &Workspace) -> Vec<PathBuf> {
+        let ConfigFiles { found, absent, .. } = self.workspace.config_input().files();
+        let here = self.workspace.env.working_directory();
         let mut files: Vec<PathBuf> = found.into_iter().map(|(_, path)| path).chain(absent).collect();
         let token_file = self.tokens.as_ref().and_then(|tokens| tokens.file.as_ref());
         files.extend(token_file.map(|file| here.join(file)));
-        let agents = context.settings.agents.values();
+        let agents = workspace.settings.agents.values();
         files.extend(agents.filter_map(|agent| Some(agent.token_file.as_ref()?.path.clone())));
-        let secret = context.settings.oidc.client_secret_file.iter();
+        let secret = workspace.settings.oidc.client_secret_file.iter();
         files.extend(secret.map(|file| here.join(&file.path)));
         files
     }
@@ -69,7 +69,7 @@ impl AccessReader {
     /// Applies changes to the server of `control` for as long as it runs. The returned sender asks to read everything now.
     pub(super) fn start(self, control: HttpControl) -> Sender<()> {
         let (sender, asked) = channel();
-        let files = self.files(&self.context);
+        let files = self.files(&self.workspace);
         std::thread::spawn(move || self.follow(files, &asked, &control));
         sender
     }
@@ -108,13 +108,13 @@ impl AccessReader {
     }
 }
 
-/// Returns the tokens, the provider and the kits of `context`. A server without a source of tokens is for one person.
-pub(super) fn access(context: &Context, source: Option<&TokenSource>) -> Result<HttpAccess, CliError> {
+/// Returns the tokens, the provider and the kits of `workspace`. A server without a source of tokens is for one person.
+pub(super) fn access(workspace: &Workspace, source: Option<&TokenSource>) -> Result<HttpAccess, CliError> {
     let mut access = HttpAccess::default();
-    access.kits.clone_from(&context.settings.kits);
+    access.kits.clone_from(&workspace.settings.kits);
     if let Some(source) = source {
-        access.tokens = tokens::read(context, source.file.as_deref(), source.agent.as_deref())?;
-        access.oidc = oidc::read(context)?;
+        access.tokens = tokens::read(workspace, source.file.as_deref(), source.agent.as_deref())?;
+        access.oidc = oidc::read(workspace)?;
     }
     Ok(access)
 }

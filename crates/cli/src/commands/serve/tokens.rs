@@ -8,26 +8,26 @@ use repertoire_web::http::Token;
 use crate::env::HTTP_TOKEN;
 use crate::error::CliError;
 use crate::ui::say;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The most bytes of a file with a token.
 const MAX_BYTES: u64 = 8 * 1024;
 
 /// Returns the tokens: the one of `file` and of the environment, for `agent`, and those of the agents of the configuration.
 pub(super) fn read(
-    context: &Context,
+    workspace: &Workspace,
     file: Option<&Path>,
     agent: Option<&str>,
 ) -> Result<Vec<Token>, CliError> {
     let mut tokens = Vec::new();
     let agent = agent.map(str::to_owned);
     if let Some(file) = file {
-        tokens.push(from_file(&context.env.working_directory().join(file), agent.clone())?);
+        tokens.push(from_file(&workspace.env.working_directory().join(file), agent.clone())?);
     }
-    if let Some(value) = context.env.get(HTTP_TOKEN) {
+    if let Some(value) = workspace.env.get(HTTP_TOKEN) {
         tokens.push(Token::new(&value.to_string_lossy(), agent, HTTP_TOKEN)?);
     }
-    for (name, configured) in &context.settings.agents {
+    for (name, configured) in &workspace.settings.agents {
         if let Some(file) = &configured.token_file {
             tokens.push(from_file(&file.path, Some(name.clone()))?);
         }

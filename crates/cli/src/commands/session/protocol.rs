@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::lines::MAX_LINE_BYTES;
 use crate::role::Role;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The names of all requests.
 const OPERATIONS: &[&str] = &[
@@ -52,7 +52,7 @@ type Answer = Result<Map<String, Value>, ProtocolRefusal>;
 
 /// A session, and those of the agents that it started.
 pub(super) struct Conversation<'a> {
-    context: &'a Context,
+    workspace: &'a Workspace,
     main: Session,
     role: Option<TakenRole>,
     subagents: BTreeMap<String, Session>,
@@ -68,15 +68,15 @@ struct TakenRole {
 
 impl<'a> Conversation<'a> {
     /// Returns the conversation that `main` leads.
-    pub(super) fn new(context: &'a Context, main: Session) -> Self {
-        Self { context, main, role: None, subagents: BTreeMap::new() }
+    pub(super) fn new(workspace: &'a Workspace, main: Session) -> Self {
+        Self { workspace, main, role: None, subagents: BTreeMap::new() }
     }
 
     /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context. Returns the origin of
     /// the prompt.
     pub(super) fn take(&mut self, role: Role) -> Result<RoleOrigin, Error> {
         let session = &self.main;
-        let prompt = pollster::block_on(role.resolve(self.context, session.registry(), session.options()))?;
+        let prompt = pollster::block_on(role.resolve(self.workspace, session.registry(), session.options()))?;
         session.record().prompt_shown(&prompt.bound);
         let snapshot = session.catalog().snapshot;
         self.role = Some(TakenRole { role, text: prompt.text, snapshot });
@@ -160,7 +160,7 @@ impl<'a> Conversation<'a> {
                 let catalog = block_on(session.refresh());
                 Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
             }
-            "diagnostics" => Ok(diagnostics(self.context, &session.registry().snapshot())),
+            "diagnostics" => Ok(diagnostics(self.workspace, &session.registry().snapshot())),
             "focus" => {
                 let paths = list(request, "paths")?.iter().map(Value::as_str);
                 let paths: Option<Vec<&str>> = paths.collect();
@@ -210,7 +210,7 @@ impl<'a> Conversation<'a> {
     /// Returns the reason that the session of `agent` was not opened: an agent may be known and its prompt
     /// missing.
     fn not_started(&self, agent: Option<&str>, error: Error) -> ProtocolRefusal {
-        match agent.map(|name| self.context.agent(name)) {
+        match agent.map(|name| self.workspace.agent(name)) {
             Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => {
                 let causes = unread.causes().iter().map(|cause| format!(": {cause}"));
                 let hints = unread.hints().iter().map(|hint| format!("; {hint}"));
@@ -290,8 +290,8 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
 
 /// Returns everything about the library that its user may want to know: notices, skills that are not offered or have
 /// warnings, and problems of directories, a bounded number of them.
-fn diagnostics(context: &Context, snapshot: &Snapshot) -> Map<String, Value> {
-    let mut notices = context.disabled_by_project(snapshot);
+fn diagnostics(workspace: &Workspace, snapshot: &Snapshot) -> Map<String, Value> {
+    let mut notices = workspace.disabled_by_project(snapshot);
     notices.extend(snapshot.notices(|_| true));
     let is_reported = |entry: &&repertoire::Entry| {
         entry.state != State::Active || diagnostic::worst(entry.diagnostics()) >= Some(Severity::Warning)

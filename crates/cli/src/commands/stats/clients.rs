@@ -13,7 +13,7 @@ use repertoire_clients::client_readers;
 use serde_json::{Value, json};
 
 use crate::env::{self, Env};
-use crate::wire::{Context, Library};
+use crate::wire::{Library, Workspace};
 
 /// The most files of a client that are read, the newest first.
 const MAX_FILES: usize = 2_000;
@@ -120,9 +120,9 @@ pub(super) struct KnownSkills {
 
 impl KnownSkills {
     /// Returns the skills of `library`, in whatever state.
-    pub(super) fn new(context: &Context, library: &Library) -> Self {
-        let mut known = Self { home: context.env.home(), ..Self::default() };
-        let places = context.env.places();
+    pub(super) fn new(workspace: &Workspace, library: &Library) -> Self {
+        let mut known = Self { home: workspace.env.home(), ..Self::default() };
+        let places = workspace.env.places();
         let clients = ["claude-code", "codex"];
         let readers = client_readers(&places, &library.places, BTreeMap::new(), &clients);
         for entry in library.snapshot.entries() {

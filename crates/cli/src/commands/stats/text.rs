@@ -11,7 +11,7 @@ use repertoire_model::text::count;
 use super::{Stats, switch_off};
 use crate::error::CliError;
 use crate::ui::{Align, Column, Style, Table, Ui, escape, wrap_indented};
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The most rows of lists other than that of used skills.
 const MAX_ROWS: usize = 20;
@@ -30,22 +30,22 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 impl Stats {
     /// Writes the report.
-    pub(super) fn write(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
+    pub(super) fn write(&self, ui: &mut Ui, workspace: &Workspace) -> Result<(), CliError> {
         if self.unused.began.is_none() {
             writeln!(ui.err(), "nothing has been recorded yet")?;
         }
         if self.report.skills.iter().any(is_used) {
-            self.usage_table(ui.out_is_terminal(), context).write(ui)?;
+            self.usage_table(ui.out_is_terminal(), workspace).write(ui)?;
             self.write_sums(ui)?;
         } else {
             writeln!(ui.out(), "no skill was used in this time")?;
         }
-        self.write_dead(ui, context)?;
+        self.write_dead(ui, workspace)?;
         self.write_files(ui)?;
         if self.clients.is_empty() { Ok(()) } else { self.write_clients(ui) }
     }
 
-    fn usage_table(&self, is_terminal: bool, context: &Context) -> Table<'_> {
+    fn usage_table(&self, is_terminal: bool, workspace: &Workspace) -> Table<'_> {
         let column = |heading, align, style| Column { heading, align, style };
         let mut columns = vec![
             column("SKILL", Align::Left, Some(Style::Name)),
@@ -75,7 +75,7 @@ impl Stats {
                 other => format!("{} ({})", skill.name, other.as_str()),
             };
             if names.get(skill.name.as_str()) > Some(&1) {
-                cell.extend(place(skill, context).map(|place| format!(" in {place}")));
+                cell.extend(place(skill, workspace).map(|place| format!(" in {place}")));
             }
             table.cell(cell);
             for number in [
@@ -142,7 +142,7 @@ impl Stats {
         Ok(())
     }
 
-    fn write_dead(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
+    fn write_dead(&self, ui: &mut Ui, workspace: &Workspace) -> Result<(), CliError> {
         let dead = &self.report.dead;
         // Skills are not unused because nothing was recorded.
         if dead.is_empty() || self.unused.began.is_none() {
@@ -160,7 +160,7 @@ impl Stats {
             table.cell(skill.name.as_str());
             table.cell(skill.last_use.map_or_else(|| "never".to_owned(), |last| date(Some(last))));
             table.cell(skill.catalog_tokens.to_string());
-            table.cell(self.paths.get(&skill.name).map(|path| context.shown(path)).unwrap_or_default());
+            table.cell(self.paths.get(&skill.name).map(|path| workspace.shown(path)).unwrap_or_default());
         }
         table.write(ui)?;
         write_more(ui, dead.len())?;
@@ -221,9 +221,9 @@ impl Stats {
 }
 
 /// Returns the directory of `skill`, or its source if it has none, to tell it from others of its name.
-fn place(skill: &SkillUsage, context: &Context) -> Option<String> {
+fn place(skill: &SkillUsage, workspace: &Workspace) -> Option<String> {
     match skill.identity.as_deref().filter(|identity| Path::new(identity).is_absolute()) {
-        Some(directory) => Some(context.shown(directory)),
+        Some(directory) => Some(workspace.shown(directory)),
         None => skill.source.clone(),
     }
 }

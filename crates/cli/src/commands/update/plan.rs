@@ -14,7 +14,7 @@ use repertoire_sources::{
 use super::conflicts::is_open;
 use crate::error::CliError;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::Workspace;
 
 /// The choice to take over new names, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,18 +105,18 @@ impl Step {
 /// Plans the update of every skill in `checks`.
 pub(super) fn steps(
     ui: &Ui,
-    context: &Context,
+    workspace: &Workspace,
     token_file: Option<&Path>,
     installation: &Installation,
     checks: Vec<UpdateCheck>,
     rename: Rename,
 ) -> Result<Vec<Step>, CliError> {
-    checks.into_iter().map(|check| step(ui, context, token_file, installation, check, rename)).collect()
+    checks.into_iter().map(|check| step(ui, workspace, token_file, installation, check, rename)).collect()
 }
 
 fn step(
     ui: &Ui,
-    context: &Context,
+    workspace: &Workspace,
     token_file: Option<&Path>,
     installation: &Installation,
     check: UpdateCheck,
@@ -136,12 +136,12 @@ fn step(
     let Some(installed) = installed else {
         return Ok(Step { check, kind: StepKind::Missing, findings: Vec::new() });
     };
-    let policy = &context.settings.policy;
+    let policy = &workspace.settings.policy;
     let is_renamed = name != check.locked.name;
     if let Some(reason) = obstacle(installation, &installed, &name).filter(|_| is_renamed) {
         return Ok(Step { check, kind: StepKind::NotRenamed(reason), findings: Vec::new() });
     }
-    let options = context.fetch_options(ui.git_prompt(), token_file)?;
+    let options = workspace.fetch_options(ui.git_prompt(), token_file)?;
     let here = fetch(&Source::Directory(installation.directory(&check.locked.name)), &options);
     let here = here.map(|tree| find_skills(&tree, policy)).unwrap_or_default();
     let findings = new_findings(&here, &newest.skill);
@@ -149,7 +149,7 @@ fn step(
     let theirs = &newest.skill.files;
     let is_edited = repertoire_model::patch::bundle(&before).digest() != check.locked.digest;
     let (base, merged) = if is_edited {
-        let (store, home) = (context.content_store(), context.env.home());
+        let (store, home) = (workspace.content_store(), workspace.env.home());
         // Without the files as they were, every edit is a conflict.
         let base = locked_files(&check.locked, &installation.base, home.as_deref(), &store, &options);
         let base = base.ok().flatten().unwrap_or_default();
