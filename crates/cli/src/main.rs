@@ -24,6 +24,7 @@ mod interrupt;
 mod json;
 mod role;
 mod served;
+mod server;
 mod standard_input;
 mod terminal_approver;
 mod token_counter;

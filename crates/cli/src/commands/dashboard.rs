@@ -8,9 +8,9 @@ use repertoire_exec::notify::run_with_input;
 use repertoire_web::http::PageSecret;
 use serde_json::json;
 
-use super::serve::{self, ServeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::server::{self, ServeArgs};
 use crate::ui::Ui;
 use crate::wire::Workspace;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &DashboardArgs) -> Re
     let address = format!("127.0.0.1:{}", args.port);
     let secret = PageSecret::new()?;
     let serve = ServeArgs::of_dashboard(&address, args.allow_write, secret.clone());
-    serve::run_and_tell(ui, workspace.serving(None, Vec::new())?, &serve, &|ui, address| {
+    server::run(ui, workspace.serving(None, Vec::new())?, &serve, &|ui, address| {
         let url = format!("http://{address}{}", secret.path());
         if ui.is_json() {
             ui.write_json(&json!({"url": url}))?;
