@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod approvals;
+pub mod clients;
 mod docs;
 pub mod doctor;
 pub mod error;

@@ -377,9 +377,6 @@ fn projects_have_files_of_their_own() {
 fn missing_and_misspelt_arguments_are_errors() {
     let sandbox = sandbox();
     sandbox.write("own.toml", "[agents.reviewer]\n[agents.writer]\n");
-    let run = sandbox.run(&["connect"]);
-    assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("no client is named") && run.stderr.contains("--all"), "{}", run.stderr);
     assert_run!(sandbox.run(&["connect", "--config", "own.toml", "--agent", "reviewr", "cursor"]), @r#"
     exit 2
     --- stdout
@@ -629,7 +626,6 @@ fn all_means_those_that_are_there() {
     sandbox.write("../home/.claude.json", "{}");
     let answer = sandbox.json(&["connect", "--all", "--print", "--json"]);
     assert_eq!(answer["clients"][0]["client"], "claude-code");
-    assert_eq!(sandbox.run(&["connect"]).code, 2);
     assert!(sandbox.run(&["connect", "cursr"]).stderr.contains("a similar value exists: 'cursor'"));
 }
 
@@ -884,29 +880,40 @@ fn keys_that_users_add_to_the_entry_stay() {
 }
 
 #[test]
-fn connect_warns_of_skills_that_a_client_reads_by_itself() {
+fn a_client_that_reads_skills_by_itself_can_be_connected() {
     let sandbox = sandbox();
     sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "x\n"));
     let run = connect(&sandbox, &["claude-code"]);
-    assert_eq!(run.code, 0);
-    assert!(
-        run.stderr.contains("warning: Claude Code reads 1 skill from [DIR]/project/.claude/skills by itself"),
-        "{}",
-        run.stderr
-    );
-    let doctor = |sandbox: &Sandbox| {
-        let run = sandbox.run(&["doctor"]);
-        let lines = run.stdout.lines().skip_while(|line| !line.contains(" client "));
-        lines.map(str::trim).collect::<Vec<_>>().join("\n")
-    };
-    insta::assert_snapshot!(doctor(&sandbox), @r#"
-    warn  client    Claude Code is connected ([DIR]/home/.claude.json) and also reads 1 skill from [DIR]/project/.claude/skills by itself
-    it reads all skills from files and needs no server: run `rep connect --undo claude-code`
+    assert_eq!((run.code, run.stderr.contains("warning")), (0, false), "{}", run.stderr);
+    let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.contains("ok    client    Claude Code is connected"), "{}", run.stdout);
+}
+
+#[test]
+fn without_a_client_the_clients_of_this_machine_are_shown() {
+    let sandbox = sandbox();
+    assert!(sandbox.run(&["connect"]).stdout.contains("no sign of a client"));
+    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "x\n"));
+    sandbox.write("../home/.claude/x", "");
+    sandbox.write("../home/.cursor/x", "");
+    sandbox.write("../home/.config/goose/x", "");
+    assert_eq!(connect(&sandbox, &["goose"]).code, 0);
+    assert_run!(sandbox.run(&["connect"]), @r#"
+    exit 0
+    --- stdout
+    Claude Code: 1 not at all; run `rep connect claude-code`
+    Cursor: 1 from files
+    Goose: 1 from files
+    --- stderr
     "#);
-    // One that serves other skills offers nothing twice.
-    sandbox.write("own/x/SKILL.md", skill("x", "x\n"));
-    assert_eq!(connect(&sandbox, &["--root", "own", "claude-code"]).code, 0);
-    insta::assert_snapshot!(doctor(&sandbox), @"ok    client    Claude Code is connected ([DIR]/home/.claude.json)");
+    let answer = sandbox.json(&["connect", "--json"]);
+    assert_eq!(answer["clients"][0]["skills"][0]["way"], "none");
+    // Nothing is left to do then.
+    assert_eq!(connect(&sandbox, &["--all"]).code, 0);
+    assert!(!sandbox.run(&["connect"]).stdout.contains("rep connect"));
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("warn  client"));
+    let run = sandbox.run(&["connect", "--yes"]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
 }
 
 #[test]

@@ -351,17 +351,11 @@ fn links_lead_through_the_one_place_with_a_warning_where_a_client_reads_both() {
     assert_eq!(link(&sandbox, &["--undo", "claude-code"]).stdout, "- .claude/skills/gamma\n1 removed\n");
     assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .agents/skills/gamma\n1 removed\n");
     insta::assert_snapshot!(layout(&sandbox.project()), @"shared/gamma/SKILL.md");
-    // A client that is connected would be offered the skill by the server and by the folder.
+    // A client that is connected needs no links.
     assert_eq!(sandbox.run(&["connect", "--yes", "cursor"]).code, 0);
     let run = link(&sandbox, &[]);
     assert!(run.stdout.contains("+ .claude/skills/gamma"), "{}", run.stdout);
-    assert!(
-        run.stderr.contains(
-            "with these links Cursor is connected ([DIR]/home/.cursor/mcp.json) and also reads 1 skill"
-        ),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("left out: Cursor is connected"), "{}", run.stderr);
 }
 
 #[cfg(unix)]
@@ -399,25 +393,18 @@ fn a_client_is_offered_skills_one_way() {
     --- stderr
     left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
     "#);
-    // Who insists is told all the same, and of Cursor too.
+    // Who insists is told of Cursor.
     sandbox.write("../home/.cursor/argv.json", "{}\n");
     let run = link(&sandbox, &["--force", "claude-code"]);
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stderr, @r#"
-    warning: with these links Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from [DIR]/project/.claude/skills by itself
-    hint: the server is enough, and without the links Cursor reads each skill once: run `rep link --undo claude-code`
     warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
     hint: Claude Code is connected and needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`
     "#);
     let run = sandbox.run(&["doctor"]);
     assert!(
         run.stdout
-            .contains("Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from"),
-        "{}",
-        run.stdout
-    );
-    assert!(
-        run.stdout.contains("Cursor reads each skill once: run `rep link --undo claude-code`")
+            .contains("needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`")
             && !run.stdout.contains("`rep connect"),
         "{}",
         run.stdout
@@ -444,12 +431,7 @@ fn a_server_that_runs_already_is_a_way_too() {
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
-    assert!(
-        run.stdout
-            .contains("Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("Claude Code is connected (.mcp.json)"), "{}", run.stdout);
     assert_eq!(sandbox.run(&[&["connect", "--undo"], &connect[1..], &http].concat()).code, 0);
     assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"));
     // What answers at other addresses and under other names is not known.
@@ -475,7 +457,7 @@ fn names_that_came_with_a_clone_are_in_no_command() {
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
-    assert!(run.stdout.contains("remove its entry from [DIR]/project/.mcp.json by hand"), "{}", run.stdout);
+    assert!(run.stdout.contains("Claude Code is connected (.mcp.json)"), "{}", run.stdout);
     assert!(!run.stdout.contains("curl"), "{}", run.stdout);
 }
 

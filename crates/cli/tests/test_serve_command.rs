@@ -55,6 +55,42 @@ fn a_client_that_starts_the_server_itself() {
 }
 
 #[test]
+fn the_catalog_leaves_out_the_skills_that_a_client_reads_from_files() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".claude/skills/gamma/SKILL.md", skill("gamma", "Do gamma.\n"));
+    let offered = |client: &str| {
+        let about = json!({"name": client, "version": "1"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
+        let load = json!({"name": "load_skill", "arguments": {"name": "gamma"}});
+        let messages = [
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}),
+            request(2, "tools/list", json!({})),
+            request(3, "prompts/list", json!({})),
+            request(4, "tools/call", load),
+        ];
+        let answers = answers(&sandbox, &[], &messages);
+        let loaded = answers[3]["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+        assert!(loaded.contains("Do gamma."), "{loaded}");
+        let instructions = answers[0]["result"]["instructions"].as_str().unwrap_or_default().to_owned();
+        let tools = answers[1]["result"]["tools"].as_array().unwrap();
+        let load = tools.iter().find(|tool| tool["name"] == "load_skill").unwrap();
+        let prompts = answers[2]["result"]["prompts"].as_array().unwrap();
+        let prompts: Vec<String> = prompts.iter().map(|prompt| prompt["name"].to_string()).collect();
+        let is_in = |name: &str| {
+            let places = [&instructions, &load["inputSchema"].to_string(), &prompts.concat()];
+            places.map(|place| place.contains(name))
+        };
+        ["alpha", "gamma"].map(is_in)
+    };
+    assert_eq!(offered("claude-code"), [[true; 3], [false; 3]]);
+    // It reads `.agents/skills` alone.
+    assert_eq!(offered("codex-mcp-client"), [[false; 3], [true; 3]]);
+    // It reads both, and its model can load all of them by name.
+    assert_eq!(offered("cursor-vscode"), [[false; 3]; 2]);
+    assert_eq!(offered("unknown"), [[true; 3]; 2]);
+}
+
+#[test]
 fn flags_and_keys_limit_the_offered_features_and_skills() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "mcp.sep2640 = false\n[agents.narrow]\nskills.allow = [\"beta\"]\n");

@@ -40,4 +40,4 @@ pub use table::CLIENTS;
 
 pub(crate) use client::SERVE;
 pub(crate) use disabled_clients::DISABLED_FILE;
-pub(crate) use readers::{SearchedPlaces, has_installed, readers, skills_in};
+pub(crate) use readers::{SearchedPlaces, readers, skills_in};

@@ -175,7 +175,7 @@ fn reader(
 }
 
 /// Returns `true` if the plugin at `path` is one that the client `id` has installed.
-pub(crate) fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
+fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
     let own = PLUGINS.iter().find(|(client, _)| *client == id);
     own.and_then(|(_, template)| places.path(Owner::User, template)).is_some_and(|own| path.starts_with(own))
 }

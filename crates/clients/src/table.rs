@@ -52,7 +52,7 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         id: "vscode",
-        aliases: &["code", "vs-code"],
+        aliases: &["code", "vs-code", "visual-studio-code"],
         user: &["$SUPPORT/Code/User/mcp.json"],
         project: &[".vscode/mcp.json"],
         table: "servers",
@@ -179,6 +179,17 @@ impl Client {
     pub fn named(word: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.id == word || client.aliases.contains(&word))
     }
+
+    /// Returns the client that introduces itself to servers as `name`, as in `Zed` or `codex-mcp-client`: its name on the command line,
+    /// perhaps with more behind it, or one of the others.
+    pub fn introduced_as(name: &str) -> Option<&'static Self> {
+        let name = name.to_lowercase().replace(' ', "-");
+        let is_meant = |client: &&Client| {
+            let rest = name.strip_prefix(client.id);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        CLIENTS.iter().find(is_meant).or_else(|| Self::named(&name))
+    }
 }
 
 fn typed_http(_: &str, url: &str) -> Value {
@@ -207,5 +218,28 @@ mod tests {
         for client in CLIENTS {
             assert_eq!(client.directories().id, client.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_known_by_the_names_that_they_introduce_themselves_with() {
+        let id = |name: &str| Client::introduced_as(name).map(|client| client.id);
+        for (name, expected) in [
+            ("claude-code", "claude-code"),
+            ("codex-mcp-client", "codex"),
+            ("cursor-vscode", "cursor"),
+            ("Visual Studio Code", "vscode"),
+            ("gemini-cli-mcp-client", "gemini"),
+            ("Zed", "zed"),
+            ("windsurf-client", "windsurf"),
+        ] {
+            assert_eq!(id(name), Some(expected), "{name}");
+        }
+        assert_eq!(id("claude-ai"), None);
+        assert_eq!(id("pizza"), None);
     }
 }

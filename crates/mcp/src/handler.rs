@@ -162,6 +162,9 @@ impl Handler {
         if !self.has_own_session() {
             let session = self.view.open_session().await;
             let session = session.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            if let Some(names) = self.view.session.lookup().left_to_client() {
+                session.lookup().leave_to_client(names.clone());
+            }
             self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(session);
         }
         let session = self.current_session();
@@ -239,8 +242,19 @@ impl Handler {
         Implementation::new(options.name.clone(), options.version.clone())
     }
 
+    /// Leaves the skills that `client` reads from files by itself out of what it is offered.
+    fn leave_to_client(&self, client: Option<&str>) {
+        let lookup = self.view.session.lookup();
+        if let (Some(own_files), Some(client), None) =
+            (&self.options.own_files, client, lookup.left_to_client())
+        {
+            lookup.leave_to_client(own_files.of(client));
+        }
+    }
+
     /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
+        self.leave_to_client(client);
         Some(instructions::instructions(&self.view, client, &self.options)).filter(|text| !text.is_empty())
     }
 
@@ -343,6 +357,7 @@ impl ServerHandler for Handler {
         }
         // All tools fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
+        self.leave_to_client(context.client_info().map(|client| client.name).as_deref());
         let session = self.session(&context).await?;
         let result = ListToolsResult::with_all_items(tools::list(&session));
         Ok(stamped!(self, context, result))
@@ -394,6 +409,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
+        self.leave_to_client(context.client_info().map(|client| client.name).as_deref());
         let result = prompts::list(&self.view, cursor.as_deref()).await?;
         Ok(stamped!(self, context, result))
     }

@@ -56,10 +56,10 @@ pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &Mcp
     let mut catalog = view.session.catalog_options();
     catalog.bound.clear();
     let limit = InstructionsLimit::of(client, options);
-    let visible = view.visible(&snapshot);
-    let notices = view.session.lookup().notices(&snapshot);
+    let (visible, lookup) = (view.visible(&snapshot), view.session.lookup());
+    let notices = lookup.notices(&snapshot);
     render(limit, &catalog, &notices, |catalog: &CatalogOptions| {
-        snapshot.catalog_of(catalog, |entry| visible.contains(entry)).ok()
+        snapshot.catalog_of(catalog, |entry| visible.contains(entry) && lookup.is_listed(entry)).ok()
     })
 }
 

@@ -27,5 +27,5 @@ pub mod client;
 
 pub use self::http::{Endpoint, EndpointResponse};
 pub use handler::methods;
-pub use options::{INSTRUCTIONS_TOKENS, McpOptions};
+pub use options::{INSTRUCTIONS_TOKENS, McpOptions, OwnFiles};
 pub use server::Server;

@@ -1,16 +1,41 @@
 //! Options of a server of MCP.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use repertoire::SessionOptions;
 use repertoire::event::Surface;
 use repertoire::session::{Account, Refresh};
+use repertoire::{SessionOptions, SkillName};
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 
 /// The default of [`McpOptions::instructions_tokens`].
 pub const INSTRUCTIONS_TOKENS: usize = 2_000;
+
+/// Finds the skills that a client reads from files by itself.
+#[derive(Clone)]
+pub struct OwnFiles(Arc<dyn Fn(&str) -> BTreeSet<SkillName> + Send + Sync>);
+
+impl OwnFiles {
+    /// Returns the finder that calls `names` with the name by which a client introduces itself.
+    pub fn new(names: impl Fn(&str) -> BTreeSet<SkillName> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(names))
+    }
+
+    /// Returns the names of the skills that the client called `client` reads.
+    pub(crate) fn of(&self, client: &str) -> BTreeSet<SkillName> {
+        (self.0)(client)
+    }
+}
+
+impl fmt::Debug for OwnFiles {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("OwnFiles").finish_non_exhaustive()
+    }
+}
 
 /// Options of a server of MCP.
 #[derive(Debug, Clone)]
@@ -33,6 +58,8 @@ pub struct McpOptions {
     pub project: Option<PathBuf>,
     /// The user's home directory: a repository there is not the project of the directories below it.
     pub home: Option<PathBuf>,
+    /// The skills that a client reads from files by itself, which are left out of its catalog; for a client on this machine.
+    pub own_files: Option<OwnFiles>,
     /// Maximum sessions of one caller over HTTP. One more closes the session that was idle longest.
     pub sessions: usize,
     /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in flight. One more
@@ -53,6 +80,7 @@ impl Default for McpOptions {
             instructions_tokens: INSTRUCTIONS_TOKENS,
             project: None,
             home: None,
+            own_files: None,
             sessions: 1_024,
             idle_sessions: 128,
             session_time: Duration::from_secs(30 * 60),

@@ -34,8 +34,9 @@ const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) async fn list(view: &AgentView, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let after = cursor::parse(cursor)?;
     let snapshot = view.shared.registry.touch().await;
-    let mut rest =
-        view.invocable(&snapshot).filter(|entry| entry.name().as_str() > after.as_str()).peekable();
+    let lookup = view.session.lookup();
+    let listed = view.invocable(&snapshot).filter(|entry| lookup.is_listed(entry));
+    let mut rest = listed.filter(|entry| entry.name().as_str() > after.as_str()).peekable();
     let prompts: Vec<Prompt> = rest.by_ref().take(PAGE).map(prompt).collect();
     let next = rest.peek().and(prompts.last()).map(|last| cursor::after(&last.name));
     let mut result = ListPromptsResult::with_all_items(prompts);

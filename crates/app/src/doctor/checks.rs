@@ -81,7 +81,7 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     checks.records(&workspace, library);
     checks.agents(&workspace, library);
     checks.search(&workspace);
-    checks.clients(&workspace, library);
+    checks.clients(&workspace);
     checks.files_read_twice(&workspace, library);
     checks.links(&workspace);
     checks.0

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use repertoire_clients::connect::{
-    ClientFiles, OwnEntries, broken_files, connections, offered_names, plugins_offered_twice, present,
+    ClientFiles, OwnEntries, broken_files, connections, offered_names, present,
 };
 use repertoire_clients::link;
 
 use super::checks::{Checks, Status};
-use crate::workspace::{Library, Workspace, WorkspaceOptions, names_offered_by, settings};
+use crate::workspace::{Library, Workspace, WorkspaceOptions, settings};
 
 /// The most links that are named one by one.
 const MAX_NAMED: usize = 5;
@@ -30,8 +30,8 @@ impl Checks {
         }
     }
 
-    /// Reports every connected client, and warns if it reads the same skills from files.
-    pub(super) fn clients(&mut self, workspace: &Workspace, library: &Library) {
+    /// Reports every connected client.
+    pub(super) fn clients(&mut self, workspace: &Workspace) {
         let places = workspace.env.places();
         for (path, (client, fault)) in broken_files(&places) {
             let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
@@ -44,8 +44,6 @@ impl Checks {
             self.add(Status::Warn, "client", message, Some("correct the file"));
         }
         let connections = connections(&OwnEntries::new(&places), &places);
-        let present = present(&places, &connections);
-        let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
         for connection in connections {
             if let Some((message, hint)) = connection.fault(&places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
@@ -73,15 +71,7 @@ impl Checks {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
-            if let Some((message, hint)) = plugins_offered_twice(library.opened(), &places, &connection) {
-                self.add(Status::Warn, "client", message, Some(&hint));
-            }
-            // A server that is confined to some directories offers nothing else.
-            let names = names_offered_by(workspace, library, &places, &connection);
-            match files.offered_twice(&places, connection.client, Some(&connection), &names, &present) {
-                Some((message, hint)) => self.add(Status::Warn, "client", message, Some(&hint)),
-                None => self.ok("client", format!("{title} is connected ({path})")),
-            }
+            self.ok("client", format!("{title} is connected ({path})"));
         }
     }
 
@@ -92,7 +82,7 @@ impl Checks {
         let (names, present) = (offered_names(&library.snapshot), present(&places, &connections));
         let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
         for client in present.iter().filter(|client| places.is_there(client)) {
-            if let Some((message, hint)) = files.offered_twice(&places, client, None, &names, &present) {
+            if let Some((message, hint)) = files.read_twice(&places, client, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));
             }
         }

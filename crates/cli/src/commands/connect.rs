@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod overview;
 mod report;
 
 pub(crate) use args::ConnectArgs;
@@ -15,10 +16,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::Ui;
-use crate::wire::with_settings;
+use crate::wire::{load, with_settings};
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -> Result<Exit, CliError> {
+    if args.names_no_client() {
+        return overview::run(ui, &load(ui, env, &globals)?);
+    }
     let (places, options) = (env.places(), args.options());
     let chosen = chosen(&places, args)?;
     let server = connect::server(&places, &args.server(&globals))?;
@@ -35,22 +39,12 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let mut plans = connect::plan(&places, &ours, &chosen, &server, &options);
     if options.action == ConnectAction::Connect {
         connect::warn_of_second(&ours, &places, &args.name, &mut plans);
-        if let Some(workspace) = workspace.filter(|_| server.is_stdio()) {
-            let library = workspace.inspect(workspace.settings.policy.clone());
-            connect::warn_of_files(library.opened(), &places, &mut plans);
-        }
     }
     apply::run(ui, site.as_ref(), lock, &server, args, plans)
 }
 
 /// Returns the clients that the arguments select.
 fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, CliError> {
-    if !args.all && args.clients.is_empty() {
-        let ids: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-        return Err(CliError::usage("no client is named")
-            .hint("`--all` connects all that are found")
-            .hint(format!("or name some: {}", ids.join(", "))));
-    }
     if !args.all {
         let mut chosen: Vec<&'static Client> = Vec::new();
         for client in args.clients.iter().filter_map(|word| Client::named(word)) {

@@ -18,7 +18,8 @@ use clap::Args;
 use repertoire::discovery::repository_root;
 use repertoire::serve::{Notices, ServedLibrary, Stop};
 use repertoire::{Library, Registry, Runner, Watcher};
-use repertoire_mcp::McpOptions;
+use repertoire_app::clients::names_read_from_files;
+use repertoire_mcp::{McpOptions, OwnFiles};
 use repertoire_model::answer::Render;
 use repertoire_model::text::count;
 use repertoire_web::dashboard::DashboardOptions;
@@ -123,7 +124,7 @@ pub(crate) fn run(
     let workspace = &*shared;
     // Errors of the command line come before anything is read.
     let http = args.http.as_deref().map(|address| http_options(workspace, args, address)).transpose()?;
-    let mcp_options = mcp_options(workspace, args);
+    let mut mcp_options = mcp_options(workspace, args);
     let mut options = options(workspace);
     options.dashboard = dashboard(&shared, args);
     let notices = NoticeWriter::new(mcp_options.tools);
@@ -140,6 +141,11 @@ pub(crate) fn run(
     let library = library.with_sink(metrics.clone());
     let served = ServedLibrary::new(library, Notices::new(move |notice| notices.tell(notice)));
     let library = &served.library;
+    if args.stdio {
+        let (workspace, registry) = (Arc::clone(&shared), library.registry().clone());
+        mcp_options.own_files =
+            Some(OwnFiles::new(move |client| names_read_from_files(&workspace, &registry, client)));
+    }
     let mcp = repertoire_mcp::Server::new(Arc::clone(&served), mcp_options);
     let stop = Stop::new();
     let interrupted = stop.clone();

@@ -1,12 +1,11 @@
-//! Skills that a client reads from files and is offered by the server too. A skill that is offered twice costs its catalog
-//! entry twice, and a model may take either.
+//! Skills that a client reads from more than one directory, and clients that have the server twice. A skill that is offered twice costs
+//! its catalog entry twice, and a model may take either.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
 use repertoire::Snapshot;
-use repertoire::discovery::Tier;
 use repertoire_model::text::count;
 
 use super::connections::{Connection, connections};
@@ -16,7 +15,7 @@ use super::plan::{ConnectPlan, ConnectStep};
 use crate::disabled_clients::client_readers;
 use crate::library::OpenLibrary;
 use crate::link::recorded;
-use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk, has_installed};
+use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk};
 
 /// The skills that a client reads from files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,27 +46,6 @@ pub fn offered_names(snapshot: &Snapshot) -> BTreeSet<String> {
 pub fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
     let is_connected = |client: &Client| connections.iter().any(|other| other.client.id == client.id);
     CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client)).collect()
-}
-
-/// Returns the message that the client of `connection` is offered skills of plugins that it has installed itself, and a hint what
-/// to do.
-pub fn plugins_offered_twice(
-    library: OpenLibrary<'_>,
-    places: &Places,
-    connection: &Connection,
-) -> Option<(String, String)> {
-    let (client, is_confined) = (connection.client, !connection.roots().is_empty());
-    let own = library.places.iter().filter(|place| {
-        place.root.tier == Tier::Plugin && has_installed(places, client.id, &place.root.path)
-    });
-    let own: Vec<&str> = own.map(|place| place.root.label.as_str()).collect();
-    let skills = library.snapshot.active().filter(|entry| own.contains(&&*entry.source)).count();
-    let (title, path) = (client.title(), connection.path.display());
-    (skills > 0 && !is_confined).then(|| {
-        let skills = count(skills, "skill");
-        let message = format!("{title} is connected ({path}) and also has {skills} by its own plugins");
-        (message, "set `discovery.plugins = false` in your user configuration".to_owned())
-    })
 }
 
 /// The skills that clients read from files, as they are and with planned links.
@@ -120,70 +98,21 @@ impl ClientFiles {
         routes.filter(|route| route.plugin.is_none())
     }
 
-    /// Returns the message that `client` is offered some of `names` twice, and a hint what to do: by its `connection` and from
-    /// files, or without one from more than one directory. `present` are the clients on this machine.
-    ///
-    /// One rule decides every hint, so that following them ends: a client that reads skills from files is given them by files,
-    /// unless its links make another client read skills twice; then it is given them by the server.
-    pub fn offered_twice(
+    /// Returns the message that `client` reads some of `names` from more than one directory, and a hint what to do. `present` are the
+    /// clients on this machine.
+    pub fn read_twice(
         &self,
         places: &Places,
         client: &Client,
-        connection: Option<&Connection>,
         names: &BTreeSet<String>,
         present: &[&'static Client],
     ) -> Option<(String, String)> {
-        let least = if connection.is_some() { 1 } else { 2 };
-        let overlap = self.read_often(client, names, least);
-        if overlap.names.is_empty() {
-            return None;
-        }
-        let (title, id, read) = (client.title(), client.id, overlap.in_words());
-        let undo_links = undo_links(places, overlap.directories.first(), id);
-        Some(match connection {
-            Some(connection) => {
-                let (path, undo) = (connection.path.display(), connection.undo_in_words());
-                let message = format!("{title} is connected ({path}) and also reads {read} by itself");
-                let hint = if let Some(other) = self.burdened(client, &overlap, names, present) {
-                    let other = other.title();
-                    format!(
-                        "the server is enough, and without the links {other} reads each skill once: run `{undo_links}`"
-                    )
-                } else if overlap.names.len() == names.len() {
-                    format!("it reads all skills from files and needs no server: {undo}")
-                } else {
-                    format!("files are enough: {undo}, then `rep link {id}` for the other skills")
-                };
-                (message, hint)
-            }
-            None => {
-                let message = format!("{title} reads {read}, each of them more than once");
-                (message, self.hint_about_directories(places, client, &overlap, present))
-            }
+        let overlap = self.read_often(client, names, 2);
+        (!overlap.names.is_empty()).then(|| {
+            let (title, read) = (client.title(), overlap.in_words());
+            let message = format!("{title} reads {read}, each of them more than once");
+            (message, self.hint_about_directories(places, client, &overlap, present))
         })
-    }
-
-    /// Returns a client that reads skills twice because of links that were made for `client`, which is connected and so does not
-    /// need them; `None` if it has other files than these links.
-    fn burdened(
-        &self,
-        client: &Client,
-        overlap: &Overlap,
-        names: &BTreeSet<String>,
-        present: &[&'static Client],
-    ) -> Option<&'static Client> {
-        if !self.connected.contains(client.id) || !overlap.paths.iter().all(|path| self.is_ours(path)) {
-            return None;
-        }
-        let is_burdened = |other: &&&'static Client| {
-            let overlap = self.read_often(other, names, 2);
-            let mut directories = overlap.directories.iter().filter(|it| !it.ends_with(CANONICAL));
-            directories.any(|directory| {
-                let needing = self.needing(other, directory, &overlap, present);
-                needing.iter().any(|needing| needing.id == client.id)
-            })
-        };
-        present.iter().filter(|other| other.id != client.id).find(is_burdened).copied()
     }
 
     /// Returns what to do about skills that `client` reads in more than one directory.
@@ -321,30 +250,5 @@ pub fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mu
             other.name,
             other.undo_in_words(),
         ));
-    }
-}
-
-/// Adds to each of `plans` the warning that its client has skills by files already.
-pub fn warn_of_files(library: OpenLibrary<'_>, places: &Places, plans: &mut [ConnectPlan]) {
-    let names = offered_names(library.snapshot);
-    let clients: Vec<&'static Client> = plans.iter().map(|plan| plan.client).collect();
-    let files = ClientFiles::new(library, places, &[], BTreeMap::new(), &clients);
-    for plan in plans
-        .iter_mut()
-        .filter(|plan| matches!(plan.step, Ok(ConnectStep::Already | ConnectStep::Write { .. })))
-    {
-        let overlap = files.read_often(plan.client, &names, 1);
-        if !overlap.names.is_empty() {
-            let (id, read) = (plan.client.id, overlap.in_words());
-            let advice = if overlap.names.len() == names.len() {
-                "it reads all skills from files and needs no server".to_owned()
-            } else {
-                format!("files are enough: `rep link {id}` instead links the other skills")
-            };
-            plan.warnings.push(format!(
-                "{} reads {read} by itself and will be offered them twice; {advice}",
-                plan.client.title()
-            ));
-        }
     }
 }

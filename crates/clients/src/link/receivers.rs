@@ -45,7 +45,6 @@ pub fn chosen(
     let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
     let to_all = connected_to_all(connections);
     for client in clients {
-        let connection = connections.iter().find(|connection| connection.client.id == client.id);
         let mut skip =
             |reason: String, is_refusal| skipped.push(SkippedClient { client, reason, is_refusal });
         if places.skills(client, owner).is_empty() {
@@ -56,16 +55,6 @@ pub fn chosen(
                     "{} is connected to the MCP server, which offers it every skill, and needs no links; --force makes \
                      them all the same",
                     client.title(),
-                ),
-                is_named,
-            );
-        } else if let Some(connection) = connection.filter(|_| connected == ConnectedClients::LeftOut) {
-            skip(
-                format!(
-                    "{} is connected to the MCP server and would be offered every skill twice; {}, or link all the same \
-                     with --force",
-                    client.title(),
-                    connection.undo_in_words(),
                 ),
                 is_named,
             );

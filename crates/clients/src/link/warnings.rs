@@ -44,7 +44,7 @@ pub fn warnings(
         if connection.is_some_and(|connection| !connection.roots().is_empty()) {
             continue;
         }
-        if let Some((message, hint)) = files.offered_twice(places, client, connection, &names, &present) {
+        if let Some((message, hint)) = files.read_twice(places, client, &names, &present) {
             warnings.push(Warning { message: format!("with these links {message}"), hint });
         }
     }
@@ -58,7 +58,7 @@ pub fn warnings_after(library: OpenLibrary<'_>, places: &Places, names: &BTreeSe
     let present = present(places, &connections);
     let there = present.iter().filter(|client| places.is_there(client));
     let warning = |client: &&'static Client| {
-        let (message, hint) = files.offered_twice(places, client, None, names, &present)?;
+        let (message, hint) = files.read_twice(places, client, names, &present)?;
         Some(Warning { message, hint })
     };
     there.filter_map(warning).collect()

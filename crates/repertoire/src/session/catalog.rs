@@ -106,7 +106,8 @@ impl Session {
 
     fn rendered(&self, snapshot: &Snapshot, mut options: CatalogOptions) -> Option<Catalog> {
         let visible = self.lookup().visible_skills(snapshot);
-        let sees = |entry: &Entry| visible.contains(entry);
+        let lookup = self.lookup();
+        let sees = |entry: &Entry| visible.contains(entry) && lookup.is_listed(entry);
         match snapshot.catalog_of(&options, sees) {
             Ok(catalog) => Some(catalog),
             // A highlighted skill that does not exist (any more) is ignored.
@@ -157,7 +158,9 @@ impl Session {
         options.ranking = self.ranked_state().ranking.as_ref().map(|ranking| ranking.to_catalog());
         // Only catalogs for a task, and those that send to search, leave names out.
         if options.ranking.is_none() && options.over_budget != OverBudget::SearchOnly {
-            return self.lookup().offered(snapshot).map(|entry| entry.name().to_string()).collect();
+            let lookup = self.lookup();
+            let listed = lookup.offered(snapshot).filter(|entry| lookup.is_listed(entry));
+            return listed.map(|entry| entry.name().to_string()).collect();
         }
         let catalog = self.rendered(snapshot, options);
         let tiers = catalog.into_iter().flat_map(|catalog| catalog.report.tiers);
@@ -171,7 +174,8 @@ impl Session {
         let mut definitions: Vec<Definition> = Vec::new();
         if self.lookup().offered(snapshot).next().is_some() {
             let names = self.listed(snapshot);
-            let lists = names.len() <= options.enum_limit && options.offered != OfferedTools::Minimal;
+            let lists =
+                (1..=options.enum_limit).contains(&names.len()) && options.offered != OfferedTools::Minimal;
             let skills = lists.then_some(names.as_slice());
             let context = DefinitionContext { options, skills };
             let is_told = |canonical: &str| {

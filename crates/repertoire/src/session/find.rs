@@ -1,5 +1,6 @@
 //! Resolves the names that models write to skills.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use repertoire_model::answer::{Answer, Fault, FaultKind};
@@ -186,6 +187,22 @@ impl<'a> SkillLookup<'a> {
         snapshot: &'s Snapshot,
     ) -> impl Iterator<Item = &'s Entry> + use<'a, 's> {
         self.visible_skills(snapshot).held().filter(|entry| entry.allows_models())
+    }
+
+    /// Leaves the skills called `names` out of the catalog and of the names in schemas, because the client reads them from files by
+    /// itself. Calls still find them. It can be said once.
+    pub fn leave_to_client(&self, names: BTreeSet<SkillName>) {
+        let _ = self.session.left_to_client.set(names);
+    }
+
+    /// Returns the names of the skills that are left to the client.
+    pub fn left_to_client(&self) -> Option<&'a BTreeSet<SkillName>> {
+        self.session.left_to_client.get()
+    }
+
+    /// Returns `true` if the catalog may list `entry`: the client does not read it from files by itself.
+    pub fn is_listed(&self, entry: &Entry) -> bool {
+        self.left_to_client().is_none_or(|names| !names.contains(entry.name()))
     }
 
     /// Returns the fault for an unknown name; it reveals nothing that the agent may not know of.

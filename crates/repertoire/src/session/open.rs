@@ -1,10 +1,12 @@
 //! Opening a session.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use repertoire_model::SkillName;
 use repertoire_model::answer::Wording;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
@@ -116,6 +118,8 @@ pub struct Session {
     /// The host's parts of the system prompt.
     fragments: Vec<Fragment>,
     pub(super) wording: Wording,
+    /// The skills that the client reads from files by itself, once that is known.
+    pub(super) left_to_client: OnceLock<BTreeSet<SkillName>>,
     state: Mutex<SessionState>,
 }
 
@@ -179,7 +183,19 @@ impl Session {
         let state = Mutex::new(SessionState::new(snapshot, ledger));
         let names = bound.iter().map(|skill| skill.name.to_string()).collect();
         let fragments = Vec::new();
-        let session = Self { library, id, agent, options, ceilings, bound: names, fragments, wording, state };
+        let left_to_client = OnceLock::new();
+        let session = Self {
+            library,
+            id,
+            agent,
+            options,
+            ceilings,
+            bound: names,
+            fragments,
+            wording,
+            left_to_client,
+            state,
+        };
         // A session that keeps no account may show its clients no prompt at all.
         if is_kept {
             session.record().prompt_shown(&bound);

@@ -11,12 +11,13 @@ use repertoire_clients::connect::{
 use crate::complete::{agent_names, client_names};
 use crate::globals::Globals;
 
-/// Registers the MCP server with clients
+/// Gives clients the skills, by an MCP server; shows the clients if none is named
 ///
 /// Each client's own configuration file gets an entry that starts `rep serve --stdio`; --root, --profile, --config
 /// and --agent are passed on. The change is shown first, and everything else in the file stays as it is, comments
 /// included. An entry that is not Repertoire's is never touched. The project's repertoire.toml does not affect this.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("chosen").args(["clients", "all"]))]
 pub(crate) struct ConnectArgs {
     /// The clients
     #[arg(value_name = "CLIENT", value_parser = client_names())]
@@ -25,7 +26,7 @@ pub(crate) struct ConnectArgs {
     #[arg(long, conflicts_with = "clients")]
     pub(super) all: bool,
     /// Write to the project's configuration instead of the user's
-    #[arg(long)]
+    #[arg(long, requires = "chosen")]
     pub(super) project: bool,
     /// The name of the entry
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = server_name)]
@@ -37,20 +38,25 @@ pub(crate) struct ConnectArgs {
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::ExecutablePath)]
     pub(super) command: Option<PathBuf>,
     /// Register a server that runs already, at this address, instead of one to start; /mcp may be left out
-    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "agent"], value_parser = http_url)]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "agent"], requires = "chosen", value_parser = http_url)]
     pub(super) http: Option<String>,
     /// Remove the entry, if it is Repertoire's
-    #[arg(long)]
+    #[arg(long, requires = "chosen")]
     pub(super) undo: bool,
     /// Print what would be written and where, and write nothing
-    #[arg(long, conflicts_with = "undo")]
+    #[arg(long, conflicts_with = "undo", requires = "chosen")]
     pub(super) print: bool,
     /// Write without asking
-    #[arg(long, short)]
+    #[arg(long, short, requires = "chosen")]
     pub(super) yes: bool,
 }
 
 impl ConnectArgs {
+    /// Returns `true` if the clients are to be shown.
+    pub(super) fn names_no_client(&self) -> bool {
+        !self.all && self.clients.is_empty()
+    }
+
     /// Returns whose configuration is written.
     pub(super) fn owner(&self) -> Owner {
         if self.project { Owner::Project } else { Owner::User }
