@@ -195,7 +195,7 @@ const cases = {
     const gone = world.propose("security", "Look at the logs.", "Nobody does.");
     await page.waitForFunction((count) => document.querySelector("#pending")?.textContent.trim().startsWith(String(count)), 4);
     assert.equal(await page.inputValue("textarea[name=reason]"), "We have a checker");
-    world.run("proposals", "reject", String(gone), "--why", "no");
+    world.run("proposal", "reject", String(gone), "--why", "no");
     await visit(page, "/skills/git");
     await page.waitForSelector("#live:not([hidden])");
     await page.click("summary:has-text('markdown')");

@@ -47,7 +47,7 @@ export class World {
     const at = text.findIndex((row) => row.startsWith("# "));
     const diff = `--- a/SKILL.md\n+++ b/SKILL.md\n@@ -${at + 1},1 +${at + 1},3 @@\n ${text[at]}\n+\n+${line}\n`;
     writeFileSync(join(this.root, "change.diff"), diff);
-    const out = this.run("propose", name, "--diff", join(this.root, "change.diff"), "--why", why, "--evidence", `it failed: ${HOSTILE}`, "--json");
+    const out = this.run("proposal", "new", name, "--diff", join(this.root, "change.diff"), "--why", why, "--evidence", `it failed: ${HOSTILE}`, "--json");
     return JSON.parse(out).id;
   }
 

@@ -237,12 +237,12 @@ impl From<CatalogError> for Error {
 impl From<ReviewFault> for Error {
     fn from(fault: ReviewFault) -> Self {
         let hint = match &fault {
-            ReviewFault::NotFound(_) => Some("`rep proposals --all` lists all of them".to_owned()),
+            ReviewFault::NotFound(_) => Some("`rep proposal list --all` lists all of them".to_owned()),
             ReviewFault::Stale(_) => {
-                Some("`rep proposals rebase ID` repeats the change on the skill as it is now".to_owned())
+                Some("`rep proposal rebase ID` repeats the change on the skill as it is now".to_owned())
             }
             ReviewFault::State(id, ProposalState::Stale) => {
-                Some(format!("`rep proposals rebase {id}` repeats the change on the skill as it is now"))
+                Some(format!("`rep proposal rebase {id}` repeats the change on the skill as it is now"))
             }
             ReviewFault::NoVersion(name, _) => Some(format!("`rep history {name}` lists its versions")),
             ReviewFault::UnrecordedEdits(name) => {

@@ -11,8 +11,8 @@ use clap_complete::CompleteEnv;
 use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
     cost, dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history,
-    import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove,
-    revoke, rollback, run, search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
+    import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke,
+    rollback, run, search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -88,8 +88,7 @@ pub(crate) enum Command {
     History(history::HistoryArgs),
     Diff(diff::DiffArgs),
     Rollback(rollback::RollbackArgs),
-    Propose(propose::ProposeArgs),
-    Proposals(proposals::ProposalsArgs),
+    Proposal(proposal::ProposalArgs),
 }
 
 /// The headings of `rep --help`, each with the first command below it, in the order of [`Command`].

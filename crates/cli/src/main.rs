@@ -42,8 +42,8 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost,
     dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
-    init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke,
-    rollback, run, search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
+    init, link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke, rollback, run,
+    search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -99,7 +99,7 @@ fn needs_whole_changes(command: &Command) -> bool {
             | Enable(_)
             | Migrate(_)
             | Rollback(_)
-            | Proposals(_)
+            | Proposal(_)
             | Publish(_)
     );
     let serves_models = matches!(
@@ -183,7 +183,6 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::History(args) => history::run(ui, &load(ui, env, &globals)?, &args),
         Command::Diff(args) => diff::run(ui, &load(ui, env, &globals)?, &args),
         Command::Rollback(args) => rollback::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Propose(args) => propose::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Proposals(args) => proposals::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Proposal(args) => proposal::run(ui, &load(ui, env, &globals)?, &args),
     }
 }

@@ -194,12 +194,9 @@ const VIEWS: &[(&str, SchemaOf)] = &[
     ("`rep history`", SchemaGenerator::subschema_for::<VersionListView>),
     ("`rep diff`", SchemaGenerator::subschema_for::<VersionDiffView>),
     ("`rep rollback`", SchemaGenerator::subschema_for::<RollbackView>),
-    ("`rep proposals`", SchemaGenerator::subschema_for::<ProposalListView>),
-    (
-        "`rep propose`, `rep proposals approve`, `reject` and `rebase`",
-        SchemaGenerator::subschema_for::<ProposalView>,
-    ),
-    ("`rep proposals show`", SchemaGenerator::subschema_for::<ProposalDetailView>),
+    ("`rep proposal list`", SchemaGenerator::subschema_for::<ProposalListView>),
+    ("`rep proposal new`, `approve`, `reject` and `rebase`", SchemaGenerator::subschema_for::<ProposalView>),
+    ("`rep proposal show`", SchemaGenerator::subschema_for::<ProposalDetailView>),
 ];
 
 /// Views with the keys of another one and more.

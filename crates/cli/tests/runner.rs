@@ -75,7 +75,7 @@ mod test_prompt_command;
 #[cfg(unix)]
 mod test_permissions;
 #[cfg(unix)]
-mod test_proposals_command;
+mod test_proposal_command;
 mod test_publish_command;
 #[cfg(unix)]
 mod test_publish_kill_loop;

@@ -224,7 +224,7 @@ const SENDERS: [Sender; 7] = [
     ("webhook", "/hook", |sandbox, url| {
         sandbox.write(CONFIG, format!("[proposals]\nnotify_url = \"{url}/hook\"\n"));
         let diff = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Do alpha.\n+Do it.\n";
-        sandbox.run_with_input(&["propose", "alpha", "--why", "w", "--evidence", "e"], diff).stderr
+        sandbox.run_with_input(&["proposal", "new", "alpha", "--why", "w", "--evidence", "e"], diff).stderr
     }),
     ("traces", "/v1/traces", |sandbox, url| {
         sandbox.set("OTEL_EXPORTER_OTLP_ENDPOINT", url);

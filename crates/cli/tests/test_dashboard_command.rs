@@ -130,7 +130,8 @@ fn a_skill_is_switched_off_and_on_in_the_configuration() {
 fn proposals_are_decided_only_where_writes_are_allowed() {
     let sandbox = Sandbox::with_author();
     sandbox.write("new.diff", "--- /dev/null\n+++ b/references/more.md\n@@ -0,0 +1 @@\n+More.\n");
-    let run = sandbox.run(&["propose", "alpha", "--diff", "new.diff", "--why", "it is needed", "--json"]);
+    let run =
+        sandbox.run(&["proposal", "new", "alpha", "--diff", "new.diff", "--why", "it is needed", "--json"]);
     let id = serde_json::from_str::<Value>(&run.stdout).unwrap()["id"].as_u64().unwrap();
     let approve = format!("/api/v1/proposals/{id}/approve");
     let (status, body) = Dashboard::start(&sandbox, &[]).ask("POST", &approve, "{}");

@@ -200,8 +200,8 @@ fn errors_have_one_json_shape_in_every_command() {
         ("history", &["nothing"]),
         ("diff", &["alpha", "9"]),
         ("rollback", &["alpha", "9", "--yes"]),
-        ("propose", &["alpha", "--why", "reason"]),
-        ("proposals", &["show", "9"]),
+        ("proposal", &["new", "alpha", "--why", "reason"]),
+        ("proposal", &["show", "9"]),
         ("token", &["revoke", "nothing"]),
     ];
     for (command, arguments) in cases {

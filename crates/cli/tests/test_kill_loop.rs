@@ -177,18 +177,18 @@ impl KillLoop {
         self.sandbox
             .write("change.diff", format!("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-{old}\n+{new}\n"));
         let proposal =
-            self.sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
+            self.sandbox.json(&["proposal", "new", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
         let id = proposal["id"].as_u64().unwrap();
-        let is_acknowledged = self.is_acknowledged(0, &["proposals", "approve", &id.to_string(), "--yes"]);
+        let is_acknowledged = self.is_acknowledged(0, &["proposal", "approve", &id.to_string(), "--yes"]);
         let text = self.sandbox.read(MANIFEST);
         assert!(text == before || text == after, "torn: {text}");
         let state = self.store.proposal(id).unwrap().unwrap().state;
         assert!(!is_acknowledged || (text == after && state == ProposalState::Applied), "{state}");
-        self.sandbox.json(&["proposals", "--json"]);
+        self.sandbox.json(&["proposal", "list", "--json"]);
         let decided = self.store.proposal(id).unwrap().unwrap().state;
         if state == ProposalState::Pending {
             assert_eq!((decided, self.sandbox.read(MANIFEST)), (ProposalState::Pending, before));
-            self.sandbox.json(&["proposals", "approve", &id.to_string(), "--yes", "--json"]);
+            self.sandbox.json(&["proposal", "approve", &id.to_string(), "--yes", "--json"]);
         }
         let state = self.store.proposal(id).unwrap().unwrap().state;
         assert_eq!((state, self.sandbox.read(MANIFEST)), (ProposalState::Applied, after.clone()));

@@ -52,8 +52,8 @@ fn a_file_in_place_of_the_state_directory() {
     sandbox.write("change.diff", DIFF);
     for command in [
         &["history", "alpha"][..],
-        &["proposals"],
-        &["propose", "alpha", "--diff", "change.diff", "--why", "w"],
+        &["proposal", "list"],
+        &["proposal", "new", "alpha", "--diff", "change.diff", "--why", "w"],
         &["rollback", "alpha", "1", "--yes"],
     ] {
         expect_refused(&sandbox.run(command), "repertoire.db");
@@ -166,7 +166,7 @@ fn a_damaged_database() {
         // What was written last is still in the log.
         let _ = ["db-wal", "db-shm"].map(|extension| fs::remove_file(file.with_extension(extension)));
         expect_degraded(&sandbox.run(&LOAD), "move it away");
-        for command in [&["events"][..], &["stats"], &["history", "alpha"], &["proposals"]] {
+        for command in [&["events"][..], &["stats"], &["history", "alpha"], &["proposal", "list"]] {
             expect_refused(&sandbox.run(command), "and a new one is made");
         }
         let doctor = sandbox.run(&["doctor"]);
@@ -192,7 +192,7 @@ fn damaged_pages_are_found() {
     let doctor = sandbox.run(&["doctor"]).stdout;
     assert!(doctor.contains("the file is damaged") && !doctor.contains("ok    store"), "{doctor}");
     assert!(!doctor.contains("\\n"), "{doctor}");
-    for command in [&["events"][..], &["stats"], &["history", "alpha"], &["proposals"]] {
+    for command in [&["events"][..], &["stats"], &["history", "alpha"], &["proposal", "list"]] {
         expect_refused(&sandbox.run(command), "the file is damaged");
     }
 }
@@ -283,7 +283,7 @@ fn a_full_disk() {
     let filler = disk.fill();
     expect_degraded(&sandbox.run(&LOAD), "disk");
     sandbox.write("change.diff", DIFF);
-    let propose = ["propose", "alpha", "--diff", "change.diff", "--why", "w"];
+    let propose = ["proposal", "new", "alpha", "--diff", "change.diff", "--why", "w"];
     expect_refused(&sandbox.run(&propose), "disk");
     let served = Serving::start(&sandbox, &[]);
     assert!(served.get("/.well-known/agent-skills/alpha/SKILL.md", "").contains("Do alpha."));

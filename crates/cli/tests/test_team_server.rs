@@ -172,7 +172,7 @@ fn versions_are_published_reviewed_and_added_with_tokens() {
     sandbox.write("../home/.config/repertoire/config.toml", "store.url = \"fleet.db\"\n");
     let body = "/.well-known/agent-skills/gamma/SKILL.md";
     assert!(serving.get(body, &bearer(&reader)).contains("# Gamma\n"));
-    let run = sandbox.run(&["proposals", "approve", &id, "--yes"]);
+    let run = sandbox.run(&["proposal", "approve", &id, "--yes"]);
     assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
     let deadline = Instant::now() + Duration::from_secs(30);
     while !serving.get(body, &bearer(&reader)).contains("# Gamma two") {

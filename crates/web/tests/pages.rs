@@ -171,7 +171,7 @@ fn a_page_that_is_read_only_has_no_forms_that_write() {
     let id = dashboard.propose("alpha", "More.");
     let http = dashboard.http();
     let page = http.get(&format!("/proposals/{id}")).1;
-    assert!(!page.contains("method=\"post\"") && page.contains("rep proposals approve"));
+    assert!(!page.contains("method=\"post\"") && page.contains("rep proposal approve"));
     let other = Dashboard::new(|options| options.allows_writes = true);
     other.propose("alpha", "More.");
     let csrf = field(body(&other.http().get("/proposals/1").1), "csrf").to_owned();

@@ -118,10 +118,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (XDG_CONFIG_HOME, "The directory of user configuration. Default: `~/.config`."),
     (XDG_CACHE_HOME, "The directory of user caches. Default: `~/.cache`."),
     (XDG_STATE_HOME, "The directory of what programs keep about a user. Default: `~/.local/state`."),
-    (
-        USER,
-        "The name under which `rep propose` and `rep proposals` record what a person did; else the number of the user.",
-    ),
+    (USER, "The name under which `rep proposal` records what a person did; else the number of the user."),
     (PATH, "Where `rep connect` looks whether `rep` is this program."),
     (APPDATA, "The directory of what programs keep for a user on Windows. Default: `~/AppData/Roaming`."),
     (CLAUDE_CONFIG_DIR, "Where Claude Code keeps what is the user's. Default: `~/.claude`."),

@@ -26,7 +26,7 @@ const READING_COMMANDS: [&str; 13] = [
     "files",
     "history",
     "list",
-    "proposals",
+    "proposal ",
     "run ",
     "search",
     "show",

@@ -256,7 +256,7 @@ fn accepted(submission: Submission) -> Result<u64, ProposalRefusal> {
         Submission::TooManyForSkill => Err(ProposalRefusal::TooMany("for this skill wait for review")),
         Submission::TooManyForSession => Err(ProposalRefusal::TooMany("of this session")),
         Submission::TooMany => Err(ProposalRefusal::TooMany(
-            "wait for review; `rep proposals --all` lists them for a person to decide",
+            "wait for review; `rep proposal list --all` lists them for a person to decide",
         )),
     }
 }

@@ -1,5 +1,6 @@
-//! `rep proposals`.
+//! `rep proposal`.
 
+mod new;
 mod triggers;
 
 use std::path::{Path, PathBuf};
@@ -20,20 +21,25 @@ use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
 use crate::wire::{Library, Workspace};
 use repertoire_app::review::recovered_library;
 
-/// Lists and decides about proposed changes of skills
-///
-/// Without a command it lists the proposals about skills of this library that wait for a decision.
+/// Proposes changes of skills, lists them and decides about them
 #[derive(Debug, Args)]
-pub(crate) struct ProposalsArgs {
+#[command(disable_help_subcommand = true)]
+pub(crate) struct ProposalArgs {
     #[command(subcommand)]
-    action: Option<Action>,
-    /// List decided ones and those of other libraries, too
-    #[arg(long)]
-    all: bool,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    New(new::NewArgs),
+    #[command(flatten)]
+    Review(ReviewAction),
+}
+
+#[derive(Debug, Subcommand)]
+enum ReviewAction {
+    /// Lists the proposals about skills of this library that wait for a decision
+    List(ListArgs),
     /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect on trigger evals
     Show(OneArgs),
     /// Approves a proposal: its files are written, all at once
@@ -42,6 +48,13 @@ enum Action {
     Reject(RejectArgs),
     /// Repeats the change of a stale proposal on the skill as it is now
     Rebase(OneArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// List decided ones and those of other libraries, too
+    #[arg(long)]
+    all: bool,
 }
 
 #[derive(Debug, Args)]
@@ -69,23 +82,30 @@ struct RejectArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposalsArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposalArgs) -> Result<Exit, CliError> {
+    match &args.action {
+        Action::New(args) => new::run(ui, workspace, args),
+        Action::Review(action) => review(ui, workspace, action),
+    }
+}
+
+fn review(ui: &mut Ui, workspace: &Workspace, action: &ReviewAction) -> Result<Exit, CliError> {
     let store = workspace.store()?;
     let library = recovered_library(workspace, &*store)?;
     let (author, rules) = (workspace.person(), workspace.proposal_rules()?);
     let mut reviewer = Reviewer::new(&*store, &library.registry, &author, SystemTime::now());
     reviewer.new_skills = rules.new_skills.as_deref();
-    match &args.action {
-        None => {
+    match action {
+        ReviewAction::List(ListArgs { all }) => {
             reviewer.find_stale()?;
-            list(ui, &library, &reviewer, args.all)
+            list(ui, &library, &reviewer, *all)
         }
-        Some(Action::Show(OneArgs { id })) => {
+        ReviewAction::Show(OneArgs { id }) => {
             let proposal = find(&*store, *id)?;
             show(ui, workspace, &*store, &library, &proposal)
         }
-        Some(Action::Approve(args)) => approve(ui, workspace, &library, &reviewer, args),
-        Some(Action::Reject(RejectArgs { id, why })) => {
+        ReviewAction::Approve(args) => approve(ui, workspace, &library, &reviewer, args),
+        ReviewAction::Reject(RejectArgs { id, why }) => {
             if why.trim().is_empty() {
                 return Err(CliError::usage("--why is empty: say why the proposal is rejected"));
             }
@@ -98,7 +118,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposalsArgs) -> R
             let proposal = reviewer.reject(*id, why)?;
             decided(ui, &proposal, &format!("proposal {id} is rejected"))
         }
-        Some(Action::Rebase(OneArgs { id })) => {
+        ReviewAction::Rebase(OneArgs { id }) => {
             expect_here(&library, &reviewer, &find(&*store, *id)?)?;
             rebase(ui, workspace, &reviewer, *id)
         }
@@ -127,7 +147,7 @@ fn expect_here(library: &Library, reviewer: &Reviewer<'_>, proposal: &Proposal) 
     let hint = if parent.is_dir() {
         format!("run the command in the project of that skill, or with `--root {}`", parent.display())
     } else {
-        format!("that library is gone; reject it with `rep proposals reject {} --why TEXT`", proposal.id)
+        format!("that library is gone; reject it with `rep proposal reject {} --why TEXT`", proposal.id)
     };
     Err(CliError::no(format!(
         "proposal {} is about {}, which is not in this library",
@@ -188,7 +208,7 @@ fn list(ui: &mut Ui, library: &Library, reviewer: &Reviewer<'_>, all: bool) -> R
 fn hint_elsewhere(ui: &mut Ui, number: usize) -> Result<Exit, CliError> {
     if number > 0 {
         let number = count(number, "proposal");
-        ui.hint(&format!("{number} about skills of other libraries: `rep proposals --all`"))?;
+        ui.hint(&format!("{number} about skills of other libraries: `rep proposal list --all`"))?;
     }
     Ok(Exit::Success)
 }

@@ -1,4 +1,4 @@
-//! Tests of `rep propose` and `rep proposals`.
+//! Tests of `rep proposal`.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -10,9 +10,9 @@ use crate::test_history_command::undated;
 
 const DIFF: &str = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Do alpha.\n+Do alpha carefully.\n";
 
-/// Runs `rep propose alpha` with the diff on standard input.
+/// Runs `rep proposal new alpha` with the diff on standard input.
 fn propose(sandbox: &Sandbox, diff: &str) -> Run {
-    let arguments = ["propose", "alpha", "--why", "it is careless", "--evidence", "two failures"];
+    let arguments = ["proposal", "new", "alpha", "--why", "it is careless", "--evidence", "two failures"];
     sandbox.run_with_input(&arguments, diff)
 }
 
@@ -21,13 +21,13 @@ fn replacing(old: &str, new: &str) -> String {
 }
 
 fn state(sandbox: &Sandbox, id: u64) -> Value {
-    sandbox.json(&["proposals", "show", &id.to_string(), "--json"])["state"].clone()
+    sandbox.json(&["proposal", "show", &id.to_string(), "--json"])["state"].clone()
 }
 
 #[test]
 fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
     let sandbox = Sandbox::with_author();
-    assert_run!(sandbox.run(&["proposals"]), @r"
+    assert_run!(sandbox.run(&["proposal", "list"]), @r"
     exit 0
     --- stdout
     --- stderr
@@ -38,16 +38,16 @@ fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
     --- stdout
     proposal 1
     --- stderr
-    hint: `rep proposals show 1` shows it, `rep proposals approve 1` applies it
+    hint: `rep proposal show 1` shows it, `rep proposal approve 1` applies it
     ");
-    assert_run!(undated(sandbox.run(&["proposals"])), @r"
+    assert_run!(undated(sandbox.run(&["proposal", "list"])), @r"
     exit 0
     --- stdout
     ID  SKILL  KIND    STATE    AUTHOR    TIME                      JUSTIFICATION
      1  alpha  update  pending  user:ann  YYYY-MM-DDTHH:MM:SS.mmmZ  it is careless
     --- stderr
     ");
-    assert_run!(undated(sandbox.run(&["proposals", "show", "1"])), @r"
+    assert_run!(undated(sandbox.run(&["proposal", "show", "1"])), @r"
     exit 0
     --- stdout
     proposal 1: update of alpha, pending
@@ -71,7 +71,7 @@ fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
     check: nothing to report
     --- stderr
     ");
-    let listed = sandbox.json(&["proposals", "--json"]);
+    let listed = sandbox.json(&["proposal", "list", "--json"]);
     let proposal = listed["proposals"][0].as_object().unwrap();
     for key in ["id", "skill", "state", "author", "time", "base", "result"] {
         assert!(!proposal[key].is_null(), "{key}");
@@ -80,7 +80,7 @@ fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
         (&proposal["id"], &proposal["skill"], &proposal["state"], &proposal["author"]),
         (&json!(1), &json!("alpha"), &json!("pending"), &json!("user:ann"))
     );
-    let shown = sandbox.json(&["proposals", "show", "1", "--json"]);
+    let shown = sandbox.json(&["proposal", "show", "1", "--json"]);
     assert_eq!((&shown["changed_since"], &shown["check"]), (&json!(false), &json!([])));
     assert!(shown["tokens"]["after"].as_u64() > shown["tokens"]["before"].as_u64());
     let directory = sandbox.home().join(".local/state/repertoire/proposals");
@@ -98,11 +98,12 @@ fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
 fn a_diff_is_read_from_a_file() {
     let sandbox = Sandbox::with_author();
     sandbox.write("change.diff", DIFF);
-    let proposal = sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
+    let proposal =
+        sandbox.json(&["proposal", "new", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
     assert_eq!((&proposal["id"], &proposal["kind"]), (&json!(1), &json!("update")));
-    let from_input = ["propose", "alpha", "--diff", "-", "--why", "w"];
+    let from_input = ["proposal", "new", "alpha", "--diff", "-", "--why", "w"];
     assert_eq!(sandbox.run_with_input(&from_input, &replacing("Do alpha.", "Do it.")).stdout, "proposal 2\n");
-    let missing = sandbox.run(&["propose", "alpha", "--diff", "none.diff", "--why", "w"]);
+    let missing = sandbox.run(&["proposal", "new", "alpha", "--diff", "none.diff", "--why", "w"]);
     assert!(missing.code == 1 && missing.stderr.contains("none.diff"), "{}", missing.stderr);
 }
 
@@ -123,9 +124,9 @@ fn bad_changes_are_refused() {
     told += &refused("--- /dev/null\n+++ b/../x.md\n@@ -0,0 +1 @@\n+x\n");
     told += &refused("--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+x\n");
     told += &refused("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -2 +2 @@\n-name: alpha\n+name: gamma\n");
-    told += &sandbox.run_with_input(&["propose", "alpha", "--why", " "], DIFF).stderr;
-    told += &sandbox.run_with_input(&["propose", "beta", "--why", "w"], DIFF).stderr;
-    told += &sandbox.run_with_input(&["propose", "gamma", "--why", "w"], DIFF).stderr;
+    told += &sandbox.run_with_input(&["proposal", "new", "alpha", "--why", " "], DIFF).stderr;
+    told += &sandbox.run_with_input(&["proposal", "new", "beta", "--why", "w"], DIFF).stderr;
+    told += &sandbox.run_with_input(&["proposal", "new", "gamma", "--why", "w"], DIFF).stderr;
     assert_eq!(propose(&sandbox, DIFF).code, 0);
     told += &refused(DIFF);
     told += &refused(&replacing("Do alpha.", "Do it."));
@@ -144,7 +145,7 @@ fn bad_changes_are_refused() {
     hint: run `rep explain gamma` to see why it is missing
     error: the same change waits for review as proposal 1
     error: too many proposals for this skill wait for review
-    hint: `rep proposals --all` lists those that wait for a decision
+    hint: `rep proposal list --all` lists those that wait for a decision
     ");
 }
 
@@ -168,10 +169,10 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("drafts/gamma/scripts/go.sh", "echo\n");
-    let run = sandbox.run(&["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"]);
+    let run = sandbox.run(&["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.json(&["list", "--json"])["skills"].as_array().unwrap().len(), 2);
-    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
     exit 0
     --- stdout
     gamma is at version 1 now, in .agents/skills/gamma
@@ -182,7 +183,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     let versions = sandbox.json(&["history", "gamma", "--json"]);
     assert_eq!(versions["versions"].as_array().unwrap().len(), 1);
     assert_eq!(versions["versions"][0]["origin"], "proposal");
-    let again = sandbox.run(&["propose", "gamma", "--new", "drafts/gamma", "--why", "w"]);
+    let again = sandbox.run(&["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "w"]);
     assert_run!(again, @r"
     exit 1
     --- stdout
@@ -190,19 +191,19 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     error: there is a skill gamma; propose a change of it instead
     ");
     sandbox.write("drafts/delta/SKILL.md", "---\nname: delta\n");
-    assert_run!(sandbox.run(&["propose", "delta", "--new", "drafts/delta", "--why", "w"]), @r"
+    assert_run!(sandbox.run(&["proposal", "new", "delta", "--new", "drafts/delta", "--why", "w"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: the result is not a valid skill: the frontmatter is never closed
     ");
-    assert_run!(sandbox.run(&["propose", "delta", "--new", "drafts", "--why", "w"]), @r"
+    assert_run!(sandbox.run(&["proposal", "new", "delta", "--new", "drafts", "--why", "w"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: [DIR]/project/drafts holds no skill
     ");
-    assert_run!(sandbox.run(&["propose", "Bad Name", "--new", "drafts/delta", "--why", "w"]), @r"
+    assert_run!(sandbox.run(&["proposal", "new", "Bad Name", "--new", "drafts/delta", "--why", "w"]), @r"
     exit 2
     --- stdout
     --- stderr
@@ -214,7 +215,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
 fn approve_writes_the_files_and_records_a_version() {
     let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
-    assert_run!(sandbox.run(&["proposals", "approve", "1"]), @r"
+    assert_run!(sandbox.run(&["proposal", "approve", "1"]), @r"
     exit 1
     --- stdout
     diff --git a/SKILL.md b/SKILL.md
@@ -231,7 +232,7 @@ fn approve_writes_the_files_and_records_a_version() {
     hint: a person has to run this command in a terminal
     ");
     assert!(sandbox.read(ALPHA).contains("Do alpha.\n"));
-    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
     exit 0
     --- stdout
     alpha is at version 2 now
@@ -241,21 +242,21 @@ fn approve_writes_the_files_and_records_a_version() {
     let versions = sandbox.json(&["history", "alpha", "--json"]);
     assert_eq!(versions["versions"][0]["origin"], "proposal");
     assert_eq!(versions["versions"][0]["author"], "user:ann");
-    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: proposal 1 is applied
     ");
-    assert_run!(sandbox.run(&["proposals", "approve", "8", "--yes"]), @r"
+    assert_run!(sandbox.run(&["proposal", "approve", "8", "--yes"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: there is no proposal 8
-    hint: `rep proposals --all` lists all of them
+    hint: `rep proposal list --all` lists all of them
     ");
-    assert_eq!(sandbox.json(&["proposals", "--json"])["proposals"], json!([]));
-    let all = sandbox.json(&["proposals", "--all", "--json"]);
+    assert_eq!(sandbox.json(&["proposal", "list", "--json"])["proposals"], json!([]));
+    let all = sandbox.json(&["proposal", "list", "--all", "--json"]);
     assert_eq!(all["proposals"][0]["state"], "applied");
     assert_eq!(all["proposals"][0]["decision"]["reviewer"], "user:ann");
 }
@@ -265,7 +266,7 @@ fn of_several_approvals_at_once_one_wins() {
     let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
     let approve = || {
-        let mut command = sandbox.command(&["proposals", "approve", "1", "--yes"]);
+        let mut command = sandbox.command(&["proposal", "approve", "1", "--yes"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let children: Vec<_> = (0..6).map(|_| approve()).collect();
@@ -285,7 +286,7 @@ fn of_several_approvals_at_once_one_wins() {
 fn an_approved_change_can_be_rolled_back() {
     let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
-    assert_eq!(sandbox.run(&["proposals", "approve", "1", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["proposal", "approve", "1", "--yes"]).code, 0);
     let run = sandbox.run(&["rollback", "alpha", "1", "--yes"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
@@ -296,27 +297,27 @@ fn an_approved_change_can_be_rolled_back() {
 fn reject_keeps_the_reason_and_refuses_the_same_change() {
     let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
-    assert_eq!(sandbox.run(&["proposals", "reject", "1"]).code, 2);
-    assert_run!(sandbox.run(&["proposals", "reject", "1", "--why", " "]), @r"
+    assert_eq!(sandbox.run(&["proposal", "reject", "1"]).code, 2);
+    assert_run!(sandbox.run(&["proposal", "reject", "1", "--why", " "]), @r"
     exit 2
     --- stdout
     --- stderr
     error: --why is empty: say why the proposal is rejected
     ");
-    assert_run!(sandbox.run(&["proposals", "reject", "1", "--why", "too vague"]), @r"
+    assert_run!(sandbox.run(&["proposal", "reject", "1", "--why", "too vague"]), @r"
     exit 0
     --- stdout
     proposal 1 is rejected
     --- stderr
     ");
-    assert_eq!(sandbox.json(&["proposals", "show", "1", "--json"])["decision"]["reason"], "too vague");
+    assert_eq!(sandbox.json(&["proposal", "show", "1", "--json"])["decision"]["reason"], "too vague");
     assert_run!(propose(&sandbox, DIFF), @r"
     exit 1
     --- stdout
     --- stderr
     error: the same change was rejected as proposal 1; propose another one
     ");
-    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
     exit 1
     --- stdout
     --- stderr
@@ -329,15 +330,15 @@ fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
     let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
     sandbox.write(ALPHA, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
-    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: alpha changed since the proposal was made, which is stale now
-    hint: `rep proposals rebase ID` repeats the change on the skill as it is now
+    hint: `rep proposal rebase ID` repeats the change on the skill as it is now
     ");
     assert_eq!(state(&sandbox, 1), "stale");
-    assert_run!(sandbox.run(&["proposals", "rebase", "1"]), @r"
+    assert_run!(sandbox.run(&["proposal", "rebase", "1"]), @r"
     exit 0
     --- stdout
     proposal 1 is replaced by proposal 2
@@ -345,7 +346,7 @@ fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
     ");
     assert_eq!((state(&sandbox, 1), state(&sandbox, 2)), (json!("superseded"), json!("pending")));
     sandbox.write(ALPHA, skill("alpha", "# All of alpha\n\nDo alpha quickly.\n"));
-    assert_run!(sandbox.run(&["proposals", "rebase", "2"]), @r"
+    assert_run!(sandbox.run(&["proposal", "rebase", "2"]), @r"
     exit 1
     --- stdout
     --- stderr
@@ -368,7 +369,7 @@ fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
     ");
     assert_eq!(state(&sandbox, 2), "pending");
     sandbox.write(ALPHA, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
-    assert_eq!(sandbox.run(&["proposals", "approve", "2", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["proposal", "approve", "2", "--yes"]).code, 0);
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# All of alpha\n\nDo alpha carefully.\n"));
 }
 
@@ -376,9 +377,9 @@ fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
 fn control_characters_of_a_proposal_are_escaped() {
     let sandbox = Sandbox::with_author();
     let diff = replacing("Do alpha.", "Do \u{1b}[31malpha.");
-    let run = sandbox.run_with_input(&["propose", "alpha", "--why", "a\u{1b}[2Jb"], &diff);
+    let run = sandbox.run_with_input(&["proposal", "new", "alpha", "--why", "a\u{1b}[2Jb"], &diff);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    for arguments in [&["proposals"][..], &["proposals", "show", "1"]] {
+    for arguments in [&["proposal", "list"][..], &["proposal", "show", "1"]] {
         let run = sandbox.run(arguments);
         assert!(run.code == 0 && !run.stdout.contains('\u{1b}'), "{}", run.stdout);
     }
@@ -462,15 +463,16 @@ fn show_tells_which_queries_find_another_skill_after_the_change() {
             "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -3 +3 @@\n-description: {alpha}\n+description: {new}\n"
         );
         sandbox.write("change.diff", diff);
-        let proposal = sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
+        let proposal =
+            sandbox.json(&["proposal", "new", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
         proposal["id"].to_string()
     };
     let greedy = change(
         "Deploys services to Kubernetes clusters. Use when services are to be deployed to Kubernetes.",
     );
-    let show = |id: &str| sandbox.json(&["proposals", "show", id, "--json"])["triggers"].clone();
+    let show = |id: &str| sandbox.json(&["proposal", "show", id, "--json"])["triggers"].clone();
     assert_eq!(show(&greedy), Value::Null, "there are no queries");
-    let text = sandbox.run(&["proposals", "show", &greedy]).stdout;
+    let text = sandbox.run(&["proposal", "show", &greedy]).stdout;
     assert!(!text.contains("triggers:"), "{text}");
 
     let queries = json!([
@@ -486,7 +488,7 @@ fn show_tells_which_queries_find_another_skill_after_the_change() {
         (&json!("beta"), &json!("alpha"), &json!(true))
     );
     assert_eq!((&changed["rank_before"], &changed["rank_after"]), (&json!(1), &json!(2)));
-    let text = sandbox.run(&["proposals", "show", &greedy]).stdout;
+    let text = sandbox.run(&["proposal", "show", &greedy]).stdout;
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("triggers: ")).collect();
     assert_eq!(
         lines,
@@ -498,7 +500,7 @@ fn show_tells_which_queries_find_another_skill_after_the_change() {
     let harmless = change("Fills in forms of all kinds. Use when a form is to be filled.");
     let effect = show(&harmless);
     assert_eq!((&effect["before"], &effect["changed"]), (&effect["after"], &json!([])));
-    sandbox.json(&["proposals", "reject", &harmless, "--why", "no", "--json"]);
+    sandbox.json(&["proposal", "reject", &harmless, "--why", "no", "--json"]);
     assert_eq!(show(&harmless), Value::Null, "it is decided");
 }
 
@@ -507,11 +509,11 @@ fn the_place_of_a_new_skill_is_shown() {
     let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
-    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
     assert_eq!(sandbox.run(&[&["--root", "library"], &propose[..]].concat()).code, 0);
-    let shown = sandbox.run(&["proposals", "show", "1"]).stdout;
+    let shown = sandbox.run(&["proposal", "show", "1"]).stdout;
     assert!(shown.contains("\nit will be written to library/gamma\n"), "{shown}");
-    assert_run!(sandbox.run(&["--root", "library", "proposals", "approve", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["--root", "library", "proposal", "approve", "1", "--yes"]), @r"
     exit 0
     --- stdout
     gamma is at version 1 now, in library/gamma
@@ -525,12 +527,12 @@ fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
     let sandbox = Sandbox::with_author();
     sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\ndirectory = \"elsewhere\"\n");
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
-    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
     assert_eq!(sandbox.run(&propose).code, 0);
     let warning = "warning: skills are not read from [DIR]/project/elsewhere here; ";
-    let shown = sandbox.run(&["proposals", "show", "1"]);
+    let shown = sandbox.run(&["proposal", "show", "1"]);
     assert!(shown.stderr.starts_with(warning), "{}", shown.stderr);
-    let approved = sandbox.run(&["proposals", "approve", "1", "--yes"]);
+    let approved = sandbox.run(&["proposal", "approve", "1", "--yes"]);
     assert_eq!(approved.stdout, "gamma is at version 1 now, in elsewhere/gamma\n");
     assert!(approved.stderr.starts_with(warning), "{}", approved.stderr);
 }
@@ -542,57 +544,57 @@ fn proposals_of_other_libraries_are_counted_and_not_decided() {
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("change.diff", DIFF);
     let there = ["--root", "../other/skills"];
-    let update = ["propose", "alpha", "--diff", "change.diff", "--why", "w"];
-    let create = ["propose", "gamma", "--new", "drafts/gamma", "--why", "w"];
+    let update = ["proposal", "new", "alpha", "--diff", "change.diff", "--why", "w"];
+    let create = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "w"];
     assert_eq!(sandbox.run(&[&there[..], &update].concat()).code, 0);
     assert_run!(sandbox.run(&[&there[..], &create].concat()), @r"
     exit 0
     --- stdout
     proposal 2
     --- stderr
-    hint: `rep --root ../other/skills proposals show 2` shows it, `rep --root ../other/skills proposals approve 2` applies it
+    hint: `rep --root ../other/skills proposal show 2` shows it, `rep --root ../other/skills proposal approve 2` applies it
     ");
-    assert_run!(sandbox.run(&["proposals"]), @r"
+    assert_run!(sandbox.run(&["proposal", "list"]), @r"
     exit 0
     --- stdout
     --- stderr
     no proposals wait for a decision
-    hint: 2 proposals about skills of other libraries: `rep proposals --all`
+    hint: 2 proposals about skills of other libraries: `rep proposal list --all`
     ");
     assert_eq!(propose(&sandbox, DIFF).code, 0);
     // The width of the column depends on the temporary directory.
-    let all = sandbox.run(&["proposals", "--all"]).stdout;
+    let all = sandbox.run(&["proposal", "list", "--all"]).stdout;
     let words: Vec<Vec<&str>> = all.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(words[0][6..], ["DIRECTORY", "JUSTIFICATION"]);
     let directories: Vec<&str> = words[1..].iter().map(|row| row[6]).collect();
     let expected =
         ["[DIR]/project/.agents/skills/alpha", "[DIR]/other/skills/gamma", "[DIR]/other/skills/alpha"];
     assert_eq!(directories, expected);
-    let listed = sandbox.json(&["proposals", "--json"]);
+    let listed = sandbox.json(&["proposal", "list", "--json"]);
     assert_eq!((listed["proposals"].as_array().unwrap().len(), &listed["elsewhere"]), (1, &json!(2)));
-    assert!(sandbox.run(&["proposals", "show", "1"]).stdout.contains("\nin [DIR]/other/skills/alpha\n"));
+    assert!(sandbox.run(&["proposal", "show", "1"]).stdout.contains("\nin [DIR]/other/skills/alpha\n"));
     for command in [&["approve", "1", "--yes"][..], &["reject", "1", "--why", "w"], &["rebase", "1"]] {
-        let run = sandbox.run(&[&["proposals"], command].concat());
+        let run = sandbox.run(&[&["proposal"], command].concat());
         let expected = "error: proposal 1 is about [DIR]/other/skills/alpha, which is not in this library\n\
                         hint: run the command in the project of that skill, or with `--root [DIR]/other/skills`\n";
         assert_eq!((run.code, &*run.stderr), (1, expected));
     }
-    assert_eq!(sandbox.run(&["proposals", "approve", "2", "--yes"]).code, 1);
+    assert_eq!(sandbox.run(&["proposal", "approve", "2", "--yes"]).code, 1);
     for id in ["1", "2"] {
-        let run = sandbox.run(&[&there[..], &["proposals", "approve", id, "--yes"]].concat());
+        let run = sandbox.run(&[&there[..], &["proposal", "approve", id, "--yes"]].concat());
         assert_eq!(run.code, 0, "{}", run.stderr);
     }
     assert!(sandbox.read("../other/skills/alpha/SKILL.md").contains("Do alpha carefully."));
     assert_eq!(sandbox.read("../other/skills/gamma/SKILL.md"), skill("gamma", "# Gamma\n"));
     assert!(sandbox.read(ALPHA).contains("Do alpha.\n"));
-    let create = ["propose", "delta", "--new", "drafts/delta", "--why", "w"];
+    let create = ["proposal", "new", "delta", "--new", "drafts/delta", "--why", "w"];
     sandbox.write("drafts/delta/SKILL.md", skill("delta", "# Delta\n"));
     assert_eq!(sandbox.run(&[&there[..], &create].concat()).code, 0);
     std::fs::remove_dir_all(sandbox.project().join("../other")).unwrap();
-    let run = sandbox.run(&["proposals", "approve", "4", "--yes"]);
-    let hint = "hint: that library is gone; reject it with `rep proposals reject 4 --why TEXT`\n";
+    let run = sandbox.run(&["proposal", "approve", "4", "--yes"]);
+    let hint = "hint: that library is gone; reject it with `rep proposal reject 4 --why TEXT`\n";
     assert!(run.code == 1 && run.stderr.ends_with(hint), "{}", run.stderr);
-    let run = sandbox.run(&["proposals", "reject", "4", "--why", "the library is gone"]);
+    let run = sandbox.run(&["proposal", "reject", "4", "--why", "the library is gone"]);
     assert_eq!((run.code, &*run.stdout), (0, "proposal 4 is rejected\n"), "{}", run.stderr);
 }
 
@@ -600,15 +602,15 @@ fn proposals_of_other_libraries_are_counted_and_not_decided() {
 fn a_stale_proposal_has_a_hint_and_a_person_without_a_name_a_number() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(propose(&sandbox, DIFF).code, 0);
-    let author = sandbox.json(&["proposals", "--json"])["proposals"][0]["author"].clone();
+    let author = sandbox.json(&["proposal", "list", "--json"])["proposals"][0]["author"].clone();
     assert_eq!(author, format!("user:{}", rustix::process::getuid().as_raw()));
     sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nDo alpha.\nNow.\n"));
-    sandbox.run(&["proposals"]);
-    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    sandbox.run(&["proposal", "list"]);
+    assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: proposal 1 is stale
-    hint: `rep proposals rebase 1` repeats the change on the skill as it is now
+    hint: `rep proposal rebase 1` repeats the change on the skill as it is now
     ");
 }

@@ -1,4 +1,4 @@
-//! `rep propose`.
+//! `rep proposal new`.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -21,9 +21,9 @@ use crate::wire::Workspace;
 /// Proposes a change of a skill, or a new skill, for review
 ///
 /// The change is a unified diff over text files of the skill, from a file or from standard input. It is applied in memory and must leave
-/// the skill valid; nothing is written before `rep proposals approve`.
+/// the skill valid; nothing is written before `rep proposal approve`.
 #[derive(Debug, Args)]
-pub(crate) struct ProposeArgs {
+pub(super) struct NewArgs {
     /// The skill, as NAME or as SOURCE:NAME; with --new, the name of the new skill
     #[arg(add = skill_names())]
     name: String,
@@ -42,7 +42,7 @@ pub(crate) struct ProposeArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposeArgs) -> Result<Exit, CliError> {
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<Exit, CliError> {
     let library = workspace.inspect(workspace.settings.policy.clone());
     let proposer = workspace.proposer()?;
     let mut text = ProposalText::new(workspace.person(), &args.why, SystemTime::now());
@@ -73,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposeArgs) -> Res
     } else {
         writeln!(ui.out(), "proposal {}", proposal.id)?;
         ui.hint(&format!(
-            "`rep proposals show {}` shows it, `rep proposals approve {0}` applies it",
+            "`rep proposal show {}` shows it, `rep proposal approve {0}` applies it",
             proposal.id
         ))?;
     }
@@ -93,7 +93,7 @@ fn refusal_error(refusal: ProposalRefusal) -> CliError {
     let hint = match &refusal {
         ProposalRefusal::Off => Some("`proposals.mode` of your user configuration turns them on"),
         ProposalRefusal::Locked(_) => Some("`proposals.locked` of your user configuration names it"),
-        ProposalRefusal::TooMany(_) => Some("`rep proposals --all` lists those that wait for a decision"),
+        ProposalRefusal::TooMany(_) => Some("`rep proposal list --all` lists those that wait for a decision"),
         _ => None,
     };
     let error = match refusal {
