@@ -10,9 +10,9 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
-    cost, dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history,
-    import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke,
-    rollback, run, search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
+    cost, dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
+    init, link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke, run, search,
+    serve, session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -86,8 +86,6 @@ pub(crate) enum Command {
     Events(events::EventsArgs),
     Stats(stats::StatsArgs),
     History(history::HistoryArgs),
-    Diff(diff::DiffArgs),
-    Rollback(rollback::RollbackArgs),
     Proposal(proposal::ProposalArgs),
 }
 

@@ -41,9 +41,9 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost,
-    dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
-    init, link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke, rollback, run,
-    search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
+    dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init,
+    link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke, run, search, serve,
+    session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -98,7 +98,6 @@ fn needs_whole_changes(command: &Command) -> bool {
             | Disable(_)
             | Enable(_)
             | Migrate(_)
-            | Rollback(_)
             | Proposal(_)
             | Publish(_)
     );
@@ -107,7 +106,8 @@ fn needs_whole_changes(command: &Command) -> bool {
         Serve(_) | Dashboard(_) | Session(_) | Agent(_) | Call(_) | Run(_) | Catalog(_) | Prompt(_)
     );
     let fixes_skills = matches!(command, Check(args) if args.fixes());
-    changes_files || fixes_skills || serves_models
+    let restores_a_version = matches!(command, History(args) if args.restores());
+    changes_files || fixes_skills || restores_a_version || serves_models
 }
 
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.
@@ -181,8 +181,6 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Events(args) => events::run(ui, &load(ui, env, &globals)?, &args),
         Command::Stats(args) => stats::run(ui, &load(ui, env, &globals)?, &args),
         Command::History(args) => history::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Diff(args) => diff::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Rollback(args) => rollback::run(ui, &load(ui, env, &globals)?, &args),
         Command::Proposal(args) => proposal::run(ui, &load(ui, env, &globals)?, &args),
     }
 }

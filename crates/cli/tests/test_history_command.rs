@@ -1,4 +1,4 @@
-//! Tests of `rep history`, `rep diff` and `rep rollback`.
+//! Tests of `rep history`.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -84,7 +84,7 @@ fn history_of_a_broken_skill_lists_its_versions() {
 #[test]
 fn diff_compares_versions_and_files() {
     let sandbox = with_two_versions();
-    assert_run!(sandbox.run(&["diff", "alpha", "1", "2"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--diff", "1", "2"]), @r"
     exit 0
     --- stdout
     diff --git a/SKILL.md b/SKILL.md
@@ -98,14 +98,14 @@ fn diff_compares_versions_and_files() {
     +Do it twice.
     --- stderr
     ");
-    assert_run!(sandbox.run(&["diff", "alpha"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--diff"]), @r"
     exit 0
     --- stdout
     --- stderr
     no difference
     ");
     sandbox.write(".agents/skills/alpha/references/guide.md", "one\ntwo\nfour\n");
-    assert_run!(sandbox.run(&["diff", "alpha"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--diff"]), @r"
     exit 0
     --- stdout
     diff --git a/references/guide.md b/references/guide.md
@@ -118,18 +118,18 @@ fn diff_compares_versions_and_files() {
     +four
     --- stderr
     ");
-    let diff = sandbox.json(&["diff", "alpha", "1", "--json"]);
+    let diff = sandbox.json(&["history", "alpha", "--diff", "1", "--json"]);
     assert_eq!((&diff["name"], &diff["from"], &diff["to"]), (&json!("alpha"), &json!(1), &json!(null)));
     let text = diff["diff"].as_str().unwrap();
     assert!(text.contains("+four") && text.contains("+Do it twice."), "{text}");
-    assert_run!(sandbox.run(&["diff", "alpha", "7"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--diff", "7"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: alpha has no version 7
     hint: `rep history alpha` lists its versions
     ");
-    assert_run!(sandbox.run(&["diff", "beta"]), @r"
+    assert_run!(sandbox.run(&["history", "beta", "--diff"]), @r"
     exit 1
     --- stdout
     --- stderr
@@ -143,7 +143,7 @@ fn rollback_restores_a_version_and_records_it() {
     let sandbox = with_two_versions();
     let script = sandbox.project().join(".agents/skills/alpha/scripts/run.sh");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o640)).unwrap();
-    assert_run!(sandbox.run(&["rollback", "alpha", "1"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--restore", "1"]), @r"
     exit 1
     --- stdout
     diff --git a/SKILL.md b/SKILL.md
@@ -160,14 +160,14 @@ fn rollback_restores_a_version_and_records_it() {
     hint: pass --yes to restore it
     ");
     assert!(sandbox.read(ALPHA).contains("twice"));
-    assert_run!(sandbox.run(&["rollback", "alpha", "9", "--yes"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--restore", "9", "--yes"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: alpha has no version 9
     hint: `rep history alpha` lists its versions
     ");
-    assert_run!(sandbox.run(&["rollback", "alpha", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--restore", "1", "--yes"]), @r"
     exit 0
     --- stdout
     diff --git a/SKILL.md b/SKILL.md
@@ -188,7 +188,7 @@ fn rollback_restores_a_version_and_records_it() {
         versions(&sandbox, &["number", "origin", "author"]),
         [json!([3, "rollback", "user:ann"]), json!([2, "edit", null]), json!([1, "edit", null])]
     );
-    let again = sandbox.json(&["rollback", "alpha", "2", "--yes", "--json"]);
+    let again = sandbox.json(&["history", "alpha", "--restore", "2", "--yes", "--json"]);
     assert_eq!((&again["restored"], &again["version"]["number"]), (&json!(2), &json!(4)));
 }
 
@@ -196,7 +196,7 @@ fn rollback_restores_a_version_and_records_it() {
 fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
     let sandbox = with_two_versions();
     sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nEdited.\n"));
-    assert_run!(sandbox.run(&["rollback", "alpha", "1", "--yes"]), @r"
+    assert_run!(sandbox.run(&["history", "alpha", "--restore", "1", "--yes"]), @r"
     exit 1
     --- stdout
     diff --git a/SKILL.md b/SKILL.md
@@ -213,7 +213,7 @@ fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
     hint: `rep history alpha` records them as a version, and --force replaces them
     ");
     assert!(sandbox.read(ALPHA).contains("Edited."));
-    assert_eq!(sandbox.run(&["rollback", "alpha", "1", "--yes", "--force"]).code, 0);
+    assert_eq!(sandbox.run(&["history", "alpha", "--restore", "1", "--yes", "--force"]).code, 0);
     assert!(sandbox.read(ALPHA).contains("Do alpha."));
     assert_eq!(
         versions(&sandbox, &["number", "origin"]),
@@ -225,7 +225,7 @@ fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
 fn rollback_mends_a_broken_skill() {
     let sandbox = with_two_versions();
     sandbox.write(ALPHA, "---\nname: [\n");
-    let run = sandbox.run(&["rollback", "alpha", "2", "--yes", "--force"]);
+    let run = sandbox.run(&["history", "alpha", "--restore", "2", "--yes", "--force"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo it twice.\n"));
     assert_eq!(sandbox.run(&["check"]).code, 0);
@@ -268,7 +268,7 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
 fn a_rollback_of_a_broken_skill_says_how_to_force_it() {
     let sandbox = with_two_versions();
     sandbox.write(ALPHA, "---\nname: [\n");
-    let run = sandbox.run(&["rollback", "alpha", "2", "--yes"]);
+    let run = sandbox.run(&["history", "alpha", "--restore", "2", "--yes"]);
     assert_eq!(run.code, 1);
     insta::assert_snapshot!(run.stderr, @r"
     error: alpha has edits that no version holds
@@ -283,9 +283,9 @@ fn a_deleted_skill_has_versions_and_comes_back() {
     std::fs::remove_file(directory.join("SKILL.md")).unwrap();
     let run = sandbox.run(&["history", "alpha"]);
     assert_eq!((run.code, run.stdout.lines().count()), (0, 3), "{}", run.transcript());
-    assert_eq!(run.stderr, "warning: alpha was deleted; `rep rollback alpha VERSION` restores it\n");
+    assert_eq!(run.stderr, "warning: alpha was deleted; `rep history alpha --restore VERSION` restores it\n");
     let rollback = |number: &str| {
-        let run = sandbox.run(&["rollback", "alpha", number, "--yes"]);
+        let run = sandbox.run(&["history", "alpha", "--restore", number, "--yes"]);
         assert_eq!(run.code, 0, "{}", run.stderr);
     };
     rollback("2");
@@ -299,7 +299,7 @@ fn a_deleted_skill_has_versions_and_comes_back() {
     // What is left is only replaced if a version has it.
     std::fs::remove_file(directory.join("SKILL.md")).unwrap();
     sandbox.write(".agents/skills/alpha/references/guide.md", "edited\n");
-    let run = sandbox.run(&["rollback", "alpha", "1", "--yes"]);
+    let run = sandbox.run(&["history", "alpha", "--restore", "1", "--yes"]);
     assert!(run.code != 0 && run.stderr.contains("hint: move what is left in "), "{}", run.stderr);
     assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "edited\n");
 }
@@ -346,16 +346,16 @@ fn added_skills_have_versions_from_the_first_day() {
     sandbox.write(PDF, sandbox.read(PDF).replace("First.", "First, my way."));
     sandbox.json(&["update", "--yes", "--json"]);
     origins(&["update", "edit", "add"]);
-    let diff = sandbox.run(&["diff", "pdf", "2", "3"]).stdout;
+    let diff = sandbox.run(&["history", "pdf", "--diff", "2", "3"]).stdout;
     assert!(diff.contains("-Third.\n+Third, from the source.\n") && !diff.contains("my way"), "{diff}");
-    let rolled_back = sandbox.run(&["rollback", "pdf", "1", "--yes"]);
+    let rolled_back = sandbox.run(&["history", "pdf", "--restore", "1", "--yes"]);
     assert_eq!(rolled_back.code, 0, "{}", rolled_back.stderr);
     assert!(!sandbox.read(PDF).contains("my way") && !sandbox.read(PDF).contains("from the source"));
     // What is removed comes back, with edits that no command saw.
     sandbox.write(PDF, sandbox.read(PDF).replace("Second.", "Second, unseen."));
     assert_eq!(sandbox.run(&["remove", "pdf", "--force", "--yes"]).code, 0);
     origins(&["edit", "rollback", "update", "edit", "add"]);
-    assert_eq!(sandbox.run(&["rollback", "pdf", "5", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["history", "pdf", "--restore", "5", "--yes"]).code, 0);
     assert!(sandbox.read(PDF).contains("Second, unseen."));
 }
 

@@ -200,7 +200,7 @@ impl KillLoop {
         let versions = self.versions();
         let index = self.below(versions.len() as u64) as usize;
         let (number, after) = (versions[index].number.to_string(), self.manifest(&versions[index]));
-        let is_acknowledged = self.is_acknowledged(1, &["rollback", "alpha", &number, "--yes"]);
+        let is_acknowledged = self.is_acknowledged(1, &["history", "alpha", "--restore", &number, "--yes"]);
         let text = self.sandbox.read(MANIFEST);
         assert!(text == before || text == after, "torn: {text}");
         assert!(!is_acknowledged || (text == after && self.manifest(&self.versions()[0]) == after));

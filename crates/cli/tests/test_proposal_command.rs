@@ -287,7 +287,7 @@ fn an_approved_change_can_be_rolled_back() {
     let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
     assert_eq!(sandbox.run(&["proposal", "approve", "1", "--yes"]).code, 0);
-    let run = sandbox.run(&["rollback", "alpha", "1", "--yes"]);
+    let run = sandbox.run(&["history", "alpha", "--restore", "1", "--yes"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
     assert_eq!(state(&sandbox, 1), "rolled_back");

@@ -54,7 +54,7 @@ fn a_file_in_place_of_the_state_directory() {
         &["history", "alpha"][..],
         &["proposal", "list"],
         &["proposal", "new", "alpha", "--diff", "change.diff", "--why", "w"],
-        &["rollback", "alpha", "1", "--yes"],
+        &["history", "alpha", "--restore", "1", "--yes"],
     ] {
         expect_refused(&sandbox.run(command), "repertoire.db");
     }
@@ -94,7 +94,10 @@ fn a_state_directory_that_may_not_be_written() {
         return skipped("another user cannot start the program under test");
     }
     expect_degraded(&sandbox.finish(limited(&LOAD)), "must be writable");
-    expect_refused(&sandbox.finish(limited(&["rollback", "alpha", "1", "--yes"])), "must be writable");
+    expect_refused(
+        &sandbox.finish(limited(&["history", "alpha", "--restore", "1", "--yes"])),
+        "must be writable",
+    );
     let doctor = sandbox.finish(limited(&["doctor"])).stdout;
     assert!(doctor.contains("warn  store") && doctor.contains("is not writable"), "{doctor}");
     fs::set_permissions(state(&sandbox), Permissions::from_mode(0o755)).unwrap();
@@ -223,8 +226,11 @@ fn a_damaged_blob_is_never_written_to_disk() {
     sandbox.write(MANIFEST, &text);
     assert_eq!(sandbox.run(&["history", "alpha"]).code, 0);
     damage(&state(&sandbox).join("repertoire.db"), b"Do alpha.", b"rm -rf ~;");
-    expect_refused(&sandbox.run(&["rollback", "alpha", "1", "--yes"]), "stored content is damaged");
-    expect_refused(&sandbox.run(&["diff", "alpha", "1", "2"]), "stored content is damaged");
+    expect_refused(
+        &sandbox.run(&["history", "alpha", "--restore", "1", "--yes"]),
+        "stored content is damaged",
+    );
+    expect_refused(&sandbox.run(&["history", "alpha", "--diff", "1", "2"]), "stored content is damaged");
     assert_eq!(sandbox.read(MANIFEST), text, "nothing was written");
     assert_eq!(sandbox.json(&["history", "alpha", "--json"])["versions"].as_array().unwrap().len(), 2);
     // A broken file is not replaced by a damaged version either.

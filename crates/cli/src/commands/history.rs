@@ -1,5 +1,8 @@
 //! `rep history`.
 
+mod diff;
+mod restore;
+
 use clap::Args;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::published_identity;
@@ -13,22 +16,48 @@ use crate::ui::{Align, Column, Table, Ui};
 use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, record_current, recovered_library};
 
-/// Lists the versions of a skill, the newest first
+/// Lists the versions of a skill, compares them, and restores one
 ///
-/// Sessions and servers record every change of a skill that they see, `rep call` what it loads, and `rep add`, `rep update` and `rep remove` what they change; this command records the skill as it is now. `rep diff` compares
-/// two versions, and `rep rollback` restores one.
+/// Sessions and servers record every change of a skill that they see, `rep call` what it loads, and `rep add`, `rep update` and `rep remove`
+/// what they change; the list records the skill as it is now. --restore replaces the files all at once, and the restored state is a new
+/// version. A skill that was deleted comes back.
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
     /// List the versions that `rep publish` put into this store: postgres://user@host/database or the path of a SQLite file
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["diff", "restore"])]
     store: Option<String>,
+    /// Show what changed from one version to another; without the newer one, to the files as they are now; without any, since the newest
+    #[arg(long, value_name = "VERSION", num_args = 0..=2, conflicts_with = "restore")]
+    diff: Option<Vec<u64>>,
+    /// Restore this version
+    #[arg(long, value_name = "VERSION")]
+    restore: Option<u64>,
+    /// With --restore: also replace edits that no version holds; they are recorded as a version first
+    #[arg(long, requires = "restore")]
+    force: bool,
+    /// With --restore: do not ask
+    #[arg(long, short, requires = "restore")]
+    yes: bool,
+}
+
+impl HistoryArgs {
+    /// Returns `true` if the command changes files of the skill.
+    pub(crate) fn restores(&self) -> bool {
+        self.restore.is_some()
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &HistoryArgs) -> Result<Exit, CliError> {
+    if let Some(versions) = &args.diff {
+        return diff::run(ui, workspace, &args.name, versions);
+    }
+    if let Some(number) = args.restore {
+        return restore::run(ui, workspace, args, number);
+    }
     if let Some(location) = &args.store {
         let versions = workspace.store_at(Some(location))?.versions(&published_identity(&args.name))?;
         if versions.is_empty() {
@@ -48,7 +77,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &HistoryArgs) -> Res
         }
         Err(error) => {
             let deleted = deleted_skill(&library, &*store, &args.name)?.ok_or(error)?;
-            ui.warn(&format!("{} was deleted; `rep rollback {0} VERSION` restores it", args.name))?;
+            ui.warn(&format!("{} was deleted; `rep history {0} --restore VERSION` restores it", args.name))?;
             (args.name.as_str(), deleted)
         }
     };

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct WriterLock {
     _file: File,
-    /// Keeps those away that write skills without a lock file, such as `rep rollback`.
+    /// Keeps those away that write skills without a lock file, such as `rep history --restore`.
     _skills: Option<SkillLock>,
 }
 

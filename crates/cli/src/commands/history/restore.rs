@@ -1,9 +1,8 @@
-//! `rep rollback`.
+//! `rep history --restore`.
 
 use std::path::Path;
 use std::time::SystemTime;
 
-use clap::Args;
 use pollster::block_on;
 use repertoire::Entry;
 use repertoire::history::{capture, lock_skill, record, write_skill};
@@ -12,35 +11,20 @@ use repertoire::store::{Origin, Store, skill_files};
 use repertoire_app::view::{RollbackView, VersionView};
 use repertoire_model::patch::{self, SkillFiles};
 
-use crate::complete::skill_names;
+use super::HistoryArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, recovered_library};
 
-/// Restores an earlier version of a skill
-///
-/// The files are replaced all at once, and the restored state is a new version. Edits that no version holds are not replaced, unless
-/// --force is given; then they are recorded as a version first. A skill that was deleted comes back.
-#[derive(Debug, Args)]
-pub(crate) struct RollbackArgs {
-    /// The skill, as NAME or as SOURCE:NAME
-    #[arg(add = skill_names())]
-    name: String,
-    /// The version to restore; `rep history` lists them
-    #[arg(value_name = "VERSION")]
+/// Restores the version `number`.
+pub(super) fn run(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    args: &HistoryArgs,
     number: u64,
-    /// Also replace edits that no version holds
-    #[arg(long)]
-    force: bool,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
-}
-
-/// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RollbackArgs) -> Result<Exit, CliError> {
+) -> Result<Exit, CliError> {
     let store = workspace.store()?;
     let library = recovered_library(workspace, &*store)?;
     let (entry, skill, name) = match library.find_any(&args.name) {
@@ -48,8 +32,8 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RollbackArgs) -> Re
         Err(error) => (None, deleted_skill(&library, &*store, &args.name)?.ok_or(error)?, args.name.as_str()),
     };
     let versions = store.versions(&skill)?;
-    let Some(wanted) = versions.iter().find(|version| version.number == args.number) else {
-        return Err(ReviewFault::NoVersion(name.to_owned(), args.number).into());
+    let Some(wanted) = versions.iter().find(|version| version.number == number) else {
+        return Err(ReviewFault::NoVersion(name.to_owned(), number).into());
     };
     let after = skill_files(&*store, &wanted.digest)?;
     let before = match entry {
@@ -62,7 +46,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RollbackArgs) -> Re
             ui.write_planned(Style::of_diff_line(line), line)?;
         }
     }
-    match ui.consent(&format!("Restore version {} of {name}?", args.number), args.yes)? {
+    match ui.consent(&format!("Restore version {number} of {name}?"), args.yes)? {
         Consent::Given => {}
         Consent::Refused => return Err(CliError::no("nothing was restored")),
         Consent::Unasked => {
@@ -74,7 +58,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RollbackArgs) -> Re
     let time = SystemTime::now();
     let version = if let Some(entry) = entry {
         let reviewer = Reviewer::new(&*store, &library.registry, &author, time);
-        reviewer.rollback(entry, args.number, args.force).map_err(|fault| rollback_error(fault, entry))?
+        reviewer.rollback(entry, number, args.force).map_err(|fault| restore_error(fault, entry))?
     } else {
         let directory = Path::new(&skill);
         let _lock = lock_skill(directory)?;
@@ -85,14 +69,10 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RollbackArgs) -> Re
     };
     if ui.is_json() {
         let version = VersionView::new(&version);
-        ui.write_json(&RollbackView { name: name.to_owned(), restored: args.number, version })?;
+        ui.write_json(&RollbackView { name: name.to_owned(), restored: number, version })?;
     } else {
-        writeln!(
-            ui.out(),
-            "{name} is as in version {} again; this is version {}",
-            args.number,
-            version.number
-        )?;
+        let now = version.number;
+        writeln!(ui.out(), "{name} is as in version {number} again; this is version {now}")?;
     }
     Ok(Exit::Success)
 }
@@ -105,8 +85,8 @@ fn files_left(store: &dyn Store, skill: &str) -> Result<SkillFiles, CliError> {
     Ok(files)
 }
 
-/// Returns the error of a rollback; `rep history` does not record a broken skill, so that is no hint for one.
-fn rollback_error(fault: ReviewFault, entry: &Entry) -> CliError {
+/// Returns the error of a restoration; `rep history` does not record a broken skill, so that is no hint for one.
+fn restore_error(fault: ReviewFault, entry: &Entry) -> CliError {
     if entry.is_broken() && matches!(fault, ReviewFault::UnrecordedEdits(_)) {
         return CliError::no(fault.to_string())
             .hint("it is broken on disk; --force records it as it is, and restores the version");
