@@ -11,8 +11,8 @@ use clap_complete::CompleteEnv;
 use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
     cost, dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
-    init, link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke, run, search,
-    serve, session, show, stats, sync, token, update, r#use, verify, watch,
+    init, link, list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve,
+    session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -58,7 +58,6 @@ pub(crate) enum Command {
     Migrate(migrate::MigrateArgs),
     Init(init::InitArgs),
     Add(add::AddArgs),
-    Outdated(outdated::OutdatedArgs),
     Update(update::UpdateArgs),
     Sync(sync::SyncArgs),
     ImportLock(import_lock::ImportLockArgs),

@@ -21,7 +21,6 @@ mod exit;
 mod globals;
 mod http;
 mod interrupt;
-mod json;
 mod role;
 mod served;
 mod server;
@@ -42,8 +41,8 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost,
     dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init,
-    link, list, migrate, new, outdated, pack, prompt, proposal, publish, remove, revoke, run, search, serve,
-    session, show, stats, sync, token, update, r#use, verify, watch,
+    link, list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session,
+    show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -137,7 +136,6 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Migrate(args) => migrate::run(ui, &load(ui, env, &globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Add(args) => add::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Outdated(args) => outdated::run(ui, &load(ui, env, &globals)?, &args),
         Command::Update(args) => update::run(ui, &load(ui, env, &globals)?, &args),
         Command::Sync(args) => sync::run(ui, &load(ui, env, &globals)?, &args),
         Command::ImportLock(args) => import_lock::run(ui, &load(ui, env, &globals)?, &args),

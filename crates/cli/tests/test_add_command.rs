@@ -536,7 +536,7 @@ fn skills_are_added_for_the_user() {
     assert!(sandbox.home().join(".agents/skills/pdf/SKILL.md").is_file());
     assert!(sandbox.home().join(".config/repertoire/repertoire.lock").is_file());
     assert!(everything(&sandbox).is_empty());
-    assert_eq!(sandbox.run(&["outdated", "--user"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run", "--user"]).stdout, "everything is up to date\n");
     let run = sandbox.run(&["add", &repository.url(), "--skill", "pdf"]);
     assert!(
         run.stderr.contains("warning: there is another `pdf` at [DIR]/home/.agents/skills/pdf"),
@@ -602,7 +602,7 @@ fn a_published_directory_is_added_from_a_static_server() {
     sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
     assert_eq!(names(&sandbox), ["alpha", "beta"]);
     assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     published.write(".agents/skills/beta/SKILL.md", skill("beta", "# Beta\n\nBetter.\n"));
     published.json(&["publish", ".agents/skills", "--to", "well-known", "site", "--json"]);
     sandbox.json(&["update", "--yes", "--json"]);
@@ -655,7 +655,7 @@ fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
     sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
     assert_eq!(names(&sandbox), ["csv", "pdf"]);
     assert!(!sandbox.read("repertoire.lock").contains("secret"));
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     // Settings of the user allow no other protocols, not even those that run programs.
     let old = fs::read_to_string(sandbox.home().join(".gitconfig")).unwrap();
     let ran = sandbox.home().join("ran");

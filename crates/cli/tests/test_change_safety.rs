@@ -102,7 +102,7 @@ fn settings_of_the_project_are_not_read_when_sources_are_asked_for_their_version
     sandbox.write(".git/config", format!("[core]\n\trepositoryformatversion = 0\n{elsewhere}"));
     let asked = sandbox.other("git", &["ls-remote", &repository.url()]).output().unwrap();
     assert!(!asked.status.success(), "the settings would count in the project");
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
     repository.commit();
     sandbox.json(&["update", "--yes", "--json"]);

@@ -168,7 +168,6 @@ fn errors_have_one_json_shape_in_every_command() {
         ("migrate", &["roles", "nowhere"]),
         ("init", &["--root", "nowhere"]),
         ("add", &["./nowhere"]),
-        ("outdated", &["nothing"]),
         ("update", &["nothing"]),
         ("sync", &[]),
         ("import-lock", &[]),

@@ -154,7 +154,7 @@ fn skills_are_not_changed_without_a_store_to_undo_it() {
         expect_refused(&sandbox.run(command), "and a new one is made");
         assert_eq!(sandbox.read(pdf), before);
     }
-    assert!(sandbox.run(&["outdated"]).stdout.contains("outdated"));
+    assert!(sandbox.run(&["update", "--dry-run"]).stdout.contains("+Third, from the source."));
     fs::write(&file, whole).unwrap();
     assert_eq!(sandbox.run(&["remove", "pdf", "--yes"]).code, 0);
 }

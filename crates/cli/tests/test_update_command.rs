@@ -1,4 +1,4 @@
-//! Tests of `rep outdated`, `rep update`, `rep sync` and `rep remove`.
+//! Tests of `rep update`, `rep sync` and `rep remove`.
 
 use std::fs;
 
@@ -29,6 +29,13 @@ fn forget_contents(sandbox: &Sandbox) {
     }
 }
 
+/// Returns the JSON document of a dry run, which ends with the exit code `code`.
+fn dry_run(sandbox: &Sandbox, code: i32) -> serde_json::Value {
+    let run = sandbox.run(&["update", "--dry-run", "--json"]);
+    assert_eq!(run.code, code, "{}", run.stderr);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
 /// Returns the state of each skill in a JSON document.
 fn states(document: &serde_json::Value) -> Vec<(String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -43,18 +50,17 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
 #[test]
 fn an_update_keeps_local_edits() {
     let (repository, sandbox) = added();
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     assert_eq!(sandbox.run(&["update", "--yes"]).stdout, "everything is up to date\n");
     repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
     repository.write("skills/pdf/scripts/two.sh", "echo two\n");
     repository.edit("skills/pdf/SKILL.md", "\nname:", "\nallowed-tools:\n  - Bash(git:*)\nname:");
     repository.commit();
     edit(&sandbox, "First.", "First, my way.");
-    let document = sandbox.json(&["outdated", "--json"]);
-    assert_eq!(states(&document), pairs(&[("csv", "current"), ("pdf", "outdated")]));
+    assert_eq!(states(&dry_run(&sandbox, 1)), pairs(&[("csv", "current"), ("pdf", "outdated")]));
     // A dry run writes nothing and says no.
     let before = sandbox.read(PDF);
-    let run = sandbox.run(&["update", "--check"]);
+    let run = sandbox.run(&["update", "--dry-run"]);
     assert_eq!(run.code, 1, "{}", run.stderr);
     for part in [
         "; your edits stay",
@@ -72,7 +78,7 @@ fn an_update_keeps_local_edits() {
     let after = before.replace("Third.", "Third, from the source.");
     assert_eq!(sandbox.read(PDF), after.replacen("\nname:", "\nallowed-tools:\n  - Bash(git:*)\nname:", 1));
     assert_eq!(sandbox.read(".agents/skills/pdf/scripts/two.sh"), "echo two\n");
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     // The base of the next merge is what the source has now.
     repository.edit("skills/pdf/SKILL.md", "Second.", "Second, from the source.");
     repository.commit();
@@ -89,7 +95,7 @@ fn an_update_shows_new_findings_and_files_that_are_left_out() {
     repository.edit("skills/pdf/SKILL.md", "Third.", &format!("{}\u{e0041}\u{e0042}", "More.\n".repeat(450)));
     std::os::unix::fs::symlink("SKILL.md", repository.path().join("skills/pdf/link.md")).unwrap();
     repository.commit();
-    let run = sandbox.run(&["update", "--check"]);
+    let run = sandbox.run(&["update", "--dry-run"]);
     let marked = run.stdout.lines().filter(|line| line.starts_with('!')).collect::<Vec<_>>();
     insta::assert_snapshot!(marked.join("\n"), @r#"
     ! new: warning: 2 invisible or direction-changing characters, the first is U+E0041 [invisible-characters]
@@ -145,7 +151,7 @@ fn conflicts_go_to_a_copy_and_never_into_the_skill() {
     let run = sandbox.run(&["update", "--resolved", "pdf", "--yes"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(sandbox.read(PDF).contains("Second, both ways."));
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     assert!(!sandbox.project().join(".repertoire/conflicts/pdf").exists());
     // What was resolved is an edit from now on.
     repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
@@ -234,13 +240,9 @@ fn an_update_fails_where_a_file_of_an_index_does_not_have_its_digest() {
         serde_json::from_str(&sandbox.read(&format!("{directory}/index.json"))).unwrap();
     let file = index["skills"][0]["url"].as_str().unwrap();
     sandbox.write(&format!("{directory}/{file}"), skill("csv", "other\n"));
-    for arguments in [&["update", "--yes"][..], &["update", "--check"], &["update", "csv", "--yes"]] {
+    for arguments in [&["update", "--yes"][..], &["update", "--dry-run"], &["update", "csv", "--yes"]] {
         let run = sandbox.run(arguments);
         assert!(run.code == 1 && run.stderr.starts_with("broken: csv: "), "{arguments:?}: {}", run.stderr);
-    }
-    for arguments in [&["outdated"][..], &["outdated", "csv"]] {
-        let run = sandbox.run(arguments);
-        assert!(run.code == 1 && run.stdout.contains("broken"), "{arguments:?}: {}", run.stdout);
     }
 }
 
@@ -353,9 +355,7 @@ fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
     repository.edit("moved/SKILL.md", "Third.", "Third!");
     repository.git(&["rm", "-rq", "skills/csv"]);
     repository.commit();
-    let document = sandbox.json(&["outdated", "--json"]);
-    assert_eq!(states(&document), pairs(&[("csv", "removed"), ("pdf", "outdated")]));
-    assert_eq!(sandbox.run(&["update", "--check"]).code, 1);
+    assert_eq!(states(&dry_run(&sandbox, 1)), pairs(&[("csv", "removed"), ("pdf", "outdated")]));
     let run = sandbox.run(&["update", "--yes"]);
     assert_eq!(run.code, 0);
     assert!(run.stdout.contains("it moved from skills/pdf to moved"), "{}", run.stdout);
@@ -370,13 +370,12 @@ fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
         "{}",
         run.stderr
     );
-    assert_eq!(sandbox.run(&["update", "--check"]).code, 0);
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).code, 0);
     // A source that is gone is reported, and everything stays.
     fs::remove_dir_all(repository.path().join(".git")).unwrap();
     let run = sandbox.run(&["update", "--yes"]);
     assert!(run.code == 1 && run.stderr.contains("there is no repository at"), "{}", run.stderr);
-    let run = sandbox.run(&["outdated"]);
-    assert!(run.code == 1 && run.stdout.contains("unreachable"), "{}", run.stdout);
+    assert_eq!(states(&dry_run(&sandbox, 1))[1].1, "unreachable");
     assert!(sandbox.read(PDF).contains("Third!"));
 }
 
@@ -392,7 +391,7 @@ fn a_skill_with_a_new_name_in_a_new_directory_is_found_and_renamed_by_choice() {
     // Another new skill, which is not like it.
     repository.write("skills/other/SKILL.md", skill("other", "# Other\n\nAnother one altogether.\n"));
     repository.commit();
-    let document = sandbox.json(&["outdated", "--json"]);
+    let document = dry_run(&sandbox, 0);
     assert_eq!(states(&document), pairs(&[("csv", "current"), ("pdf", "renamed")]));
     assert_eq!(document["skills"][1]["renamed_to"], "forms");
     let run = sandbox.run(&["update", "--yes"]);
@@ -400,8 +399,8 @@ fn a_skill_with_a_new_name_in_a_new_directory_is_found_and_renamed_by_choice() {
     assert!(run.stderr.contains("renamed: pdf: the source calls it forms now"), "{}", run.stderr);
     assert!(sandbox.read(PDF).contains("my way"));
     // A name that would be taken over is a change; one that is only reported is none.
-    assert_eq!(sandbox.run(&["update", "--check"]).code, 0);
-    assert_eq!(sandbox.run(&["update", "--rename", "--check"]).code, 1);
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).code, 0);
+    assert_eq!(sandbox.run(&["update", "--rename", "--dry-run"]).code, 1);
     // What is in the way stays.
     sandbox.write(".agents/skills/forms/notes.md", "mine");
     let run = sandbox.run(&["update", "--rename", "--yes"]);
@@ -425,7 +424,7 @@ fn a_skill_with_a_new_name_in_a_new_directory_is_found_and_renamed_by_choice() {
     assert!(!sandbox.project().join(".agents/skills/pdf").exists());
     let links = sandbox.project().join(".claude/skills");
     assert!(links.join("forms").is_symlink() && !links.join("pdf").is_symlink());
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     let lock = sandbox.read("repertoire.lock");
     assert!(lock.contains("name = \"forms\"") && !lock.contains("name = \"pdf\""), "{lock}");
 }
@@ -503,7 +502,7 @@ fn links_that_a_killed_command_did_not_make_are_made_by_the_next_one() {
     "#);
     assert!(!sandbox.project().join(".claude").exists());
     let shown = "linked for other clients: .claude/skills/csv, .claude/skills/pdf\n";
-    sandbox.run(&["update", "--check"]);
+    sandbox.run(&["update", "--dry-run"]);
     assert!(!link.is_symlink());
     assert_eq!(sandbox.run(&["update", "--yes"]).stdout, format!("everything is up to date\n{shown}"));
     assert!(link.is_symlink());
@@ -615,7 +614,7 @@ fn the_lock_of_npx_skills_is_taken_over_and_kept_in_step() {
     assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&expect));
     assert_eq!(run.code, 1);
     // It is followed from now on, and the other lock is kept in step.
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     repository.edit("skills/pdf/SKILL.md", "Third.", "Third!");
     repository.commit();
     sandbox.json(&["update", "--yes", "--json"]);
@@ -648,7 +647,7 @@ fn the_locks_of_other_installers_are_taken_over() {
     let run = sandbox.run(&["import-lock", "--json"]);
     assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&[("pdf", "imported")]));
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     // What was changed since is left alone.
     fs::remove_file(sandbox.project().join("repertoire.lock")).unwrap();
     sandbox.write(".agents/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Edited.\n---\n");

@@ -30,7 +30,6 @@ pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod new;
 pub(crate) mod pack;
-pub(crate) mod outdated;
 pub(crate) mod prompt;
 pub(crate) mod proposal;
 pub(crate) mod publish;

@@ -44,10 +44,10 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Only show what would change; the exit code is 1 if something would. Skills that the source renamed or removed stay and do not count
-    #[arg(long, visible_alias = "dry-run", conflicts_with = "yes")]
-    check: bool,
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
     /// Put copies in place whose conflicts are resolved
-    #[arg(long, conflicts_with = "check")]
+    #[arg(long, conflicts_with = "dry_run")]
     resolved: bool,
     /// With --resolved: also take files without markers as the copy was written with them
     #[arg(long, requires = "resolved")]
@@ -95,10 +95,10 @@ fn update(
     let conflicting = steps.iter().filter(is_new_conflict).count();
     let consent = match ready + conflicting {
         0 => Consent::Given,
-        _ if args.check => Consent::Refused,
+        _ if args.dry_run => Consent::Refused,
         _ => ui.consent(&format!("update {}?", count(ready + conflicting, "skill")), args.yes)?,
     };
-    let is_done = consent == Consent::Given && !args.check;
+    let is_done = consent == Consent::Given && !args.dry_run;
     let (mut links, mut notes) = (Vec::new(), Vec::new());
     if is_done {
         guard.begin();
@@ -143,12 +143,12 @@ fn update(
             writeln!(ui.out(), "linked for other clients: {}", escape(&links.join(", ")))?;
         }
     }
-    if !is_done && !args.check {
+    if !is_done && !args.dry_run {
         let what = format!("{} would be updated", count(ready + conflicting, "skill"));
         return Err(not_written(consent, &what, "`--yes` updates them without asking"));
     }
     let is_failure = steps.iter().any(Step::is_failure) || !notes.is_empty();
-    let is_outdated = args.check && steps.iter().any(Step::is_outdated);
+    let is_outdated = args.dry_run && steps.iter().any(Step::is_outdated);
     Ok(if is_failure || is_outdated { Exit::No } else { Exit::Success })
 }
 

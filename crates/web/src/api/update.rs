@@ -23,7 +23,8 @@ pub(crate) async fn get(
 pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateAnswer, ApiError> {
     let snapshot = asker.view.shared.registry.snapshot();
     let entry = skill::find(asker, &snapshot, name)?.clone();
-    let unsupported = || ApiError::unsupported("this server does not ask sources; use `rep outdated`");
+    let unsupported =
+        || ApiError::unsupported("this server does not ask sources; use `rep update --dry-run`");
     let workspace = asker.workspace().ok_or_else(unsupported)?;
     let dashboard = &asker.server.dashboard;
     // One source is asked at a time: that may fetch a repository.

@@ -5,14 +5,13 @@ use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::{FileKind, SkillPath};
 use repertoire_sources::{
     ConflictContent, ConflictingFile, FoundSkill, Installation, Newest, NewestSkill, SkillChange,
-    allowed_tools, capabilities,
+    UpdateCheck, allowed_tools, capabilities,
 };
 use serde_json::{Value, json};
 
 use super::conflicts;
 use super::plan::{Step, StepKind};
 use crate::error::CliError;
-use crate::json::update_check as checked;
 use crate::ui::{Style, Ui, escape};
 
 /// The most findings of a skill that are shown.
@@ -178,6 +177,39 @@ pub(super) fn summary(
         }
     }
     Ok(())
+}
+
+/// Returns a skill and its newest state.
+fn checked(check: &UpdateCheck) -> Value {
+    let locked = &check.locked;
+    let (newest, digest) = match &check.newest {
+        Newest::Changed(newest) | Newest::Renamed(newest) => {
+            (newest.locked.resolved.clone(), Some(newest.locked.digest.to_string()))
+        }
+        _ => (None, None),
+    };
+    let reason = match &check.newest {
+        Newest::Renamed(newest) => Some(format!("the source calls it {} now", newest.locked.name)),
+        Newest::Broken(reason) => Some(reason.clone()),
+        Newest::Unreachable(error) => Some(escape(&error.to_string()).into_owned()),
+        _ => None,
+    };
+    let new_name = match &check.newest {
+        Newest::Renamed(newest) => Some(newest.locked.name.as_str()),
+        _ => None,
+    };
+    json!({
+        "name": locked.name.as_str(),
+        "renamed_to": new_name,
+        "source": locked.source,
+        "ref": locked.reference,
+        "state": word(&check.newest),
+        "resolved": locked.resolved,
+        "digest": locked.digest.to_string(),
+        "newest_resolved": newest,
+        "newest_digest": digest,
+        "reason": reason,
+    })
 }
 
 /// Returns the outcome of a skill, for programs.
