@@ -9,10 +9,10 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
-    cost, dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
-    init, link, list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve,
-    session, show, stats, sync, token, update, r#use, verify, watch,
+    add, adopt, agent, approve, call, catalog, channel, check, clients, completions, connect, cost,
+    dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init,
+    link, list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session,
+    show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -81,7 +81,6 @@ pub(crate) enum Command {
     Run(run::RunArgs),
     Approve(approve::ApproveArgs),
     Revoke(revoke::RevokeArgs),
-    Approvals(approvals::ApprovalsArgs),
     Events(events::EventsArgs),
     Stats(stats::StatsArgs),
     History(history::HistoryArgs),

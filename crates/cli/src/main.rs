@@ -39,10 +39,10 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost,
-    dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init,
-    link, list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session,
-    show, stats, sync, token, update, r#use, verify, watch,
+    add, adopt, agent, approve, call, catalog, channel, check, completions, connect, cost, dashboard,
+    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
+    list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show,
+    stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -175,7 +175,6 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Run(args) => run::run(ui, &load(ui, env, &globals)?, &args),
         Command::Approve(args) => approve::run(ui, &load(ui, env, &globals)?, &args),
         Command::Revoke(args) => revoke::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Approvals(args) => approvals::run(ui, &load(ui, env, &globals)?, &args),
         Command::Events(args) => events::run(ui, &load(ui, env, &globals)?, &args),
         Command::Stats(args) => stats::run(ui, &load(ui, env, &globals)?, &args),
         Command::History(args) => history::run(ui, &load(ui, env, &globals)?, &args),

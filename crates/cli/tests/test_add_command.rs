@@ -101,7 +101,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     assert_eq!(states, ["added", "right"]);
     assert_eq!(names(&sandbox), ["csv", "pdf"]);
     // The script is not approved.
-    assert!(!sandbox.run(&["approvals", "--json"]).stdout.contains("pdf"));
+    assert!(!sandbox.run(&["approve", "--list", "--json"]).stdout.contains("pdf"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of `rep approve`, `rep revoke` and `rep approvals`.
+//! Tests of `rep approve` and `rep revoke`.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn approve_shows_capabilities_first() {
     error: nothing was approved: there is no terminal to ask on
     hint: a person has to run this command in a terminal
     ");
-    assert_run!(sandbox.run(&["approvals"]), @r"
+    assert_run!(sandbox.run(&["approve", "--list"]), @r"
     exit 0
     --- stdout
     --- stderr
@@ -55,7 +55,7 @@ fn approve_shows_capabilities_first() {
     tools: approved already
     --- stderr
     ");
-    assert_run!(sandbox.run(&["approvals"]), @r"
+    assert_run!(sandbox.run(&["approve", "--list"]), @r"
     exit 0
     --- stdout
     tools ([DIR]/project/.agents/skills/tools): approved
@@ -74,7 +74,7 @@ fn approve_shows_capabilities_first() {
 fn approve_shows_changes_since_the_last_approval() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--tool", "save", "--yes"]);
-    let approvals = sandbox.json(&["approvals", "--json"]);
+    let approvals = sandbox.json(&["approve", "--list", "--json"]);
     assert_eq!(
         (&approvals["approvals"][0]["tools"], &approvals["approvals"][0]["state"]),
         (&json!(["save"]), &json!("approved"))
@@ -85,7 +85,7 @@ fn approve_shows_changes_since_the_last_approval() {
     );
     sandbox.write(".agents/skills/tools/scripts/new.py", "");
     std::fs::remove_file(sandbox.project().join(".agents/skills/tools/scripts/run.sh")).unwrap();
-    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["state"], "changed since");
+    assert_eq!(sandbox.json(&["approve", "--list", "--json"])["approvals"][0]["state"], "changed since");
     assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r#"
     exit 0
     --- stdout
@@ -129,7 +129,7 @@ fn approve_shows_changes_since_the_last_approval() {
     --- stderr
     "#);
     // Approvals by name were for other files.
-    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["tools"], json!([]));
+    assert_eq!(sandbox.json(&["approve", "--list", "--json"])["approvals"][0]["tools"], json!([]));
 }
 
 #[test]
@@ -140,18 +140,21 @@ fn approvals_are_taken_back() {
     --- stdout
     --- stderr
     error: no skill `tools` is approved
-    hint: run `rep approvals` to see which are
+    hint: run `rep approve --list` to see which are
     ");
     sandbox.run(&["approve", "tools", "--yes"]);
     std::fs::remove_dir_all(sandbox.project().join(".agents/skills/tools")).unwrap();
-    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["state"], "not in this library");
+    assert_eq!(
+        sandbox.json(&["approve", "--list", "--json"])["approvals"][0]["state"],
+        "not in this library"
+    );
     assert_run!(sandbox.run(&["revoke", "tools"]), @r"
     exit 0
     --- stdout
     tools: revoked ([DIR]/project/.agents/skills/tools)
     --- stderr
     ");
-    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"], json!([]));
+    assert_eq!(sandbox.json(&["approve", "--list", "--json"])["approvals"], json!([]));
 }
 
 #[test]
@@ -181,11 +184,14 @@ fn approve_refuses_invalid_requests() {
     ");
     sandbox.write("repertoire.toml", "exec.trust_project = \"trusted\"\n");
     assert!(
-        sandbox.run(&["approvals"]).stderr.contains("a project's file may not have `exec.trust_project`")
+        sandbox
+            .run(&["approve", "--list"])
+            .stderr
+            .contains("a project's file may not have `exec.trust_project`")
     );
     std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
     sandbox.write("../home/.local/state/repertoire/approvals.json", "{");
-    assert_run!(sandbox.run(&["approvals"]), @r"
+    assert_run!(sandbox.run(&["approve", "--list"]), @r"
     exit 1
     --- stdout
     --- stderr
@@ -237,7 +243,7 @@ fn a_file_that_became_executable_is_named() {
     assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
     let script = sandbox.project().join(".agents/skills/tools/scripts/run.sh");
     std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["state"], "changed since");
+    assert_eq!(sandbox.json(&["approve", "--list", "--json"])["approvals"][0]["state"], "changed since");
     let shown = sandbox.run(&["approve", "tools", "--yes"]).stdout;
     assert!(shown.contains("\nmode changed: scripts/run.sh: executable now\n"), "{shown}");
 }

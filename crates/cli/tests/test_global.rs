@@ -193,7 +193,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("run", &["alpha", "tool", "--args", "1"]),
         ("approve", &["nothing"]),
         ("revoke", &["nothing"]),
-        ("approvals", &[]),
+        ("approve", &["--list"]),
         ("events", &["--since", "never"]),
         ("stats", &["--since", "never"]),
         ("history", &["nothing"]),
@@ -247,7 +247,7 @@ fn a_root_that_is_no_directory_is_an_error_in_every_command() {
         &["watch"],
         &["serve", "--stdio"],
         &["session"],
-        &["approvals"],
+        &["approve", "--list"],
         &["new", "x"],
     ] {
         for (root, message) in

@@ -115,7 +115,7 @@ fn commands_that_need_the_state_directory_say_what_mends_it() {
         &["use", "--none"][..],
         &["history", "alpha"],
         &["stats"],
-        &["approvals"],
+        &["approve", "--list"],
         &["add", "./source", "--all", "--yes"],
     ] {
         state.sandbox.write("source/pdf/SKILL.md", skill("pdf", "# PDF\n"));

@@ -152,7 +152,7 @@ fn an_agent_asks_before_a_skill_that_is_not_approved_runs_a_tool() {
         assert!(shown.contains("February sold most."), "{shown}");
         let received = server.received();
         assert_eq!(received[2].body.contains("feb,1,30"), is_approved, "{name}: {}", received[2].body);
-        assert_eq!(sandbox.run(&["approvals"]).stdout.contains("csv-report"), is_approved);
+        assert_eq!(sandbox.run(&["approve", "--list"]).stdout.contains("csv-report"), is_approved);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `rep approve`.
 
 mod changes;
+mod list;
 pub(super) mod python;
 
 use clap::Args;
@@ -21,24 +22,28 @@ use repertoire_app::approvals::TRUST_HINT;
 /// Lets a skill run its tools and scripts, after showing what it will be able to do
 ///
 /// The approval holds for the skill as it is now. Any change of its files ends it; then this shows what changed. Whatever runs, runs
-/// in a sandbox. A tool that asks before every call does so until it is approved by name, with --tool.
+/// in a sandbox. A tool that asks before every call does so until it is approved by name, with --tool. `rep revoke` takes it back.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     /// The skill
-    #[arg(value_name = "NAME", add = skill_names())]
-    name: String,
+    #[arg(value_name = "NAME", required_unless_present = "list", add = skill_names())]
+    name: Option<String>,
     /// Let this tool of the skill run without being asked every time
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<String>,
     /// Approve without asking
     #[arg(long)]
     yes: bool,
+    /// List the approved skills, and say which have changed since
+    #[arg(long, conflicts_with_all = ["name", "tools", "yes"])]
+    list: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ApproveArgs) -> Result<Exit, CliError> {
+    let Some(name) = &args.name else { return list::run(ui, workspace) };
     let library = workspace.open()?;
-    let entry = library.find(&args.name)?;
+    let entry = library.find(name)?;
     if workspace.trust_levels().of(&entry.source) == Trust::Never {
         return Err(CliError::no(format!("skills of {} may not run anything", entry.source)).hint(TRUST_HINT));
     }
@@ -56,7 +61,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ApproveArgs) -> Res
         return Err(CliError::no(format!("the skill `{}` has nothing that could run", entry.name())));
     }
     let holding = earlier.as_ref().filter(|earlier| earlier.holds(&bundle.digest(), &capabilities));
-    let tools = named(args, &capabilities, holding)?;
+    let tools = named(name, &args.tools, &capabilities, holding)?;
     let mut approval = Approval::now(entry, &bundle, capabilities, tools);
     approval.schema = schema;
     let difference = earlier.as_ref().map(|earlier| earlier.difference(&approval));
@@ -106,7 +111,8 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ApproveArgs) -> Res
 
 /// Returns the tools that are approved by name.
 fn named(
-    args: &ApproveArgs,
+    skill: &str,
+    wanted: &[String],
     capabilities: &Capabilities,
     holding: Option<&Approval>,
 ) -> Result<Vec<String>, CliError> {
@@ -115,15 +121,15 @@ fn named(
         .filter(|(_, needs): &(&str, &Needs)| needs.ask && needs.host.is_none())
         .map(|(name, _)| name)
         .collect();
-    if let Some(other) = args.tools.iter().find(|name| !asking.contains(&name.as_str())) {
-        let error = CliError::usage(format!("`{}` has no tool `{other}` with `\"ask\": true`", args.name));
+    if let Some(other) = wanted.iter().find(|name| !asking.contains(&name.as_str())) {
+        let error = CliError::usage(format!("`{skill}` has no tool `{other}` with `\"ask\": true`"));
         return Err(match asking.as_slice() {
             [] => error
                 .hint("it has none that can be approved by name; without --tool, all its tools are approved"),
             names => error.hint(format!("these do: {}", names.join(", "))),
         });
     }
-    let mut tools = args.tools.clone();
+    let mut tools = wanted.to_vec();
     tools.extend(holding.iter().flat_map(|holding| holding.tools.clone()));
     tools.sort_unstable();
     tools.dedup();

@@ -3,7 +3,6 @@
 pub(crate) mod adopt;
 pub(crate) mod add;
 pub(crate) mod agent;
-pub(crate) mod approvals;
 pub(crate) mod approve;
 pub(crate) mod call;
 pub(crate) mod catalog;

@@ -21,7 +21,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RevokeArgs) -> Resu
     let revoked = workspace.approvals()?.revoke(|approval| approval.name == args.name)?;
     if revoked.is_empty() {
         return Err(CliError::no(format!("no skill `{}` is approved", args.name))
-            .hint("run `rep approvals` to see which are"));
+            .hint("run `rep approve --list` to see which are"));
     }
     if ui.is_json() {
         let directories: Vec<&str> = revoked.iter().map(|approval| approval.directory.as_str()).collect();

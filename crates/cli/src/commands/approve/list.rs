@@ -1,6 +1,5 @@
-//! `rep approvals`.
+//! `rep approve --list`.
 
-use clap::Args;
 use repertoire_app::approvals::state;
 use repertoire_exec::Approval;
 use serde_json::{Value, json};
@@ -10,12 +9,8 @@ use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
 use crate::wire::{Library, Workspace};
 
-/// Lists the approved skills, and whether they have changed since
-#[derive(Debug, Args)]
-pub(crate) struct ApprovalsArgs {}
-
-/// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _: &ApprovalsArgs) -> Result<Exit, CliError> {
+/// Lists the approved skills, and says which have changed since.
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> {
     let approvals = workspace.approvals()?;
     let all = approvals.list()?;
     let library = workspace.inspect(workspace.settings.policy.clone());
