@@ -45,7 +45,7 @@ def under_load(rep, load, options, directory, roots, postgres):
     run(rep, shell, directory, ["publish", *map(str, roots), "--to", postgres.url()])
     postgres.set("fsync", "on")
     published = time.monotonic() - published
-    names = [entry["name"] for entry in json.loads(run(rep, shell, directory, ["channel", "show", "--json"]))["skills"]]
+    names = [entry["name"] for entry in json.loads(run(rep, shell, directory, ["team", "channel", "show", "--json"]))["skills"]]
     install.say(f"{PEOPLE} tokens in {SCOPES} scopes")
     plan = make_plan(rep, shell, directory, names, options)
     # No limit per token: one of 300 people sends as much as the run needs.
@@ -143,9 +143,9 @@ def make_plan(rep, shell, directory, names, options):
     for number in range(PEOPLE):
         scope = number % SCOPES
         allow = [part for pattern in scopes[scope] for part in ("--allow", pattern)]
-        created = json.loads(run(rep, shell, directory, ["token", "create", "--json", "--name", f"person-{number}", *allow]))
+        created = json.loads(run(rep, shell, directory, ["team", "token", "create", "--json", "--name", f"person-{number}", *allow]))
         people.append({"token": created["token"], "scope": scope})
-    publisher = json.loads(run(rep, shell, directory, ["token", "create", "--json", "--name", "publisher", "--role", "admin"]))
+    publisher = json.loads(run(rep, shell, directory, ["team", "token", "create", "--json", "--name", "publisher", "--role", "admin"]))
     count = (options.seconds + 15) * PUBLICATIONS_PER_MINUTE // 60 + 1
     rng = random.Random(20)
     queries = [f"{rng.choice(ACTIONS)} {rng.choice(MANNERS)} {rng.choice(SUBJECTS)}" for _ in range(500)]

@@ -30,7 +30,7 @@ def measure(rep, load, options):
     with Postgres(directory / "postgres", "-c fsync=off") as postgres:
         shell = environment(directory, postgres.url())
         run(rep, shell, directory, ["publish", str(library), "--to", postgres.url()])
-        names = [entry["name"] for entry in json.loads(run(rep, shell, directory, ["channel", "show", "--json"]))["skills"]]
+        names = [entry["name"] for entry in json.loads(run(rep, shell, directory, ["team", "channel", "show", "--json"]))["skills"]]
         install.say(f"{PEOPLE} tokens in {SCOPES} scopes")
         plan = make_plan(rep, shell, directory, names, options)
         plan["publications"] = []

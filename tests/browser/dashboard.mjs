@@ -339,7 +339,7 @@ const cases = {
   },
 
   async "a person signs in with a token, decides, and signs out"() {
-    const [reviewer, reader] = ["reviewer", "reader"].map((role) => JSON.parse(world.run("token", "create", "--name", `${role}@example.com`, "--role", role, "--json")).token);
+    const [reviewer, reader] = ["reviewer", "reader"].map((role) => JSON.parse(world.run("team", "token", "create", "--name", `${role}@example.com`, "--role", role, "--json")).token);
     const proposed = world.propose("backend", "Log every request.", "Nobody knew what went wrong.");
     const page = await open(await world.serve());
     const signIn = async (token) => {

@@ -1,4 +1,4 @@
-//! The changes of a channel as `rep publish` and `rep channel` print them.
+//! The changes of a channel as `rep publish` and `rep team channel` print them.
 
 use std::collections::BTreeMap;
 

@@ -9,10 +9,10 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    add, adopt, agent, approve, call, catalog, channel, check, clients, completions, connect, cost,
-    dashboard, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init,
-    link, list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session,
-    show, stats, sync, token, update, r#use, verify, watch,
+    add, adopt, agent, approve, call, catalog, check, clients, completions, connect, cost, dashboard,
+    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
+    list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show,
+    stats, sync, team, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -71,8 +71,7 @@ pub(crate) enum Command {
     Serve(serve::ServeArgs),
     Dashboard(dashboard::DashboardArgs),
     Publish(publish::PublishArgs),
-    Channel(channel::ChannelArgs),
-    Token(token::TokenArgs),
+    Team(team::TeamArgs),
     Session(session::SessionArgs),
     Call(call::CallArgs),
     Doctor(doctor::DoctorArgs),

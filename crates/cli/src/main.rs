@@ -39,10 +39,10 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    add, adopt, agent, approve, call, catalog, channel, check, completions, connect, cost, dashboard,
-    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
-    list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show,
-    stats, sync, token, update, r#use, verify, watch,
+    add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
+    duplicates, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new,
+    pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats, sync, team,
+    update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -153,8 +153,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         ),
         Command::Dashboard(args) => dashboard::run(ui, load(ui, env, &globals)?, &args),
         Command::Publish(args) => publish::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Token(args) => token::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Channel(args) => channel::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Team(args) => team::run(ui, &load(ui, env, &globals)?, &args),
         Command::Session(args) => session::run(
             ui,
             &load(ui, env, &globals)?.serving(args.served.store.as_deref(), args.served.channels())?,

@@ -48,35 +48,29 @@ fn cli() {
     );
     let mut root = command().term_width(100);
     root.build();
-    let mut section = |heading: &str, command: &mut clap::Command| {
-        let help = command.render_long_help().to_string();
-        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let _ = write!(page, "\n## {heading}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
-    };
-    section("rep", &mut root);
-    let names = root.get_subcommands().map(|command| command.get_name().to_owned());
-    let names: Vec<String> = names.filter(|name| name != "help").collect();
-    for name in names {
-        let command = root.find_subcommand_mut(&name).unwrap();
-        let mut below: Vec<(String, clap::Command)> = command
-            .get_subcommands()
-            .map(|below| (format!("rep {name} {}", below.get_name()), below.clone().term_width(100)))
-            .collect();
-        // The global options are listed once, above.
-        let mut own = command.clone().term_width(100).mut_args(|arg| {
-            let is_global = arg.is_global_set() || arg.get_id() == ROOT;
-            arg.hide(is_global)
-        });
-        section(&format!("rep {name}"), &mut own);
-        for (heading, command) in &mut below {
-            let mut own = command.clone().mut_args(|arg| {
-                let is_global = arg.is_global_set() || arg.get_id() == ROOT;
-                arg.hide(is_global)
-            });
-            section(heading, &mut own);
-        }
+    section(&mut page, "rep", &mut root);
+    for command in root.get_subcommands().filter(|command| command.get_name() != "help") {
+        sections(&mut page, &format!("rep {}", command.get_name()), command);
     }
     check("cli.md", &page);
+}
+
+/// Writes the help of `command` and of every command below it. The global options are listed once, above.
+fn sections(page: &mut String, heading: &str, command: &clap::Command) {
+    let mut own = command.clone().term_width(100).mut_args(|arg| {
+        let is_global = arg.is_global_set() || arg.get_id() == ROOT;
+        arg.hide(is_global)
+    });
+    section(page, heading, &mut own);
+    for below in command.get_subcommands() {
+        sections(page, &format!("{heading} {}", below.get_name()), below);
+    }
+}
+
+fn section(page: &mut String, heading: &str, command: &mut clap::Command) {
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n## {heading}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
 }
 
 #[test]

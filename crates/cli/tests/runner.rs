@@ -36,7 +36,6 @@ mod test_agent_command;
 mod test_approve_command;
 mod test_call_command;
 mod test_catalog_command;
-mod test_channel_command;
 mod test_certificates_and_proxy;
 mod test_check_command;
 mod test_clients_command;
@@ -87,8 +86,9 @@ mod test_signing_in;
 mod test_stats_command;
 #[cfg(unix)]
 mod test_store_failures;
+mod test_team_channel_command;
 mod test_team_server;
-mod test_token_command;
+mod test_team_token_command;
 mod test_tools_over_mcp;
 mod test_verify_command;
 #[cfg(unix)]

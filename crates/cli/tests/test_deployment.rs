@@ -156,11 +156,11 @@ fn check_back_up(sandbox: &Sandbox, store: &str, save: impl Fn(), restore: impl 
         run.stdout
     };
     assert_eq!(sandbox.run(&["publish", ".agents/skills", "--to", store]).code, 0);
-    run(&["token", "create", "--name", "ann"]);
-    let state = || run(&["channel", "show"]) + &run(&["token", "list"]);
+    run(&["team", "token", "create", "--name", "ann"]);
+    let state = || run(&["team", "channel", "show"]) + &run(&["team", "token", "list"]);
     let before = state();
     save();
-    run(&["token", "revoke", "ann"]);
+    run(&["team", "token", "revoke", "ann"]);
     assert_eq!(sandbox.run(&["publish", "--to", store, "--remove", "alpha"]).code, 0);
     assert_ne!(state(), before);
     restore();

@@ -182,7 +182,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("serve", &["--http", "nowhere"]),
         ("dashboard", &["--root", "nowhere"]),
         ("publish", &["nowhere"]),
-        ("channel", &["promote", "nothing"]),
+        ("team", &["channel", "promote", "nothing"]),
         ("session", &["--agent", "nobody"]),
         ("agent", &["task"]),
         ("call", &["load_skill", "{"]),
@@ -201,7 +201,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("history", &["alpha", "--restore", "9", "--yes"]),
         ("proposal", &["new", "alpha", "--why", "reason"]),
         ("proposal", &["show", "9"]),
-        ("token", &["revoke", "nothing"]),
+        ("team", &["token", "revoke", "nothing"]),
     ];
     for (command, arguments) in cases {
         let run = sandbox.run(&[&["--json", command], *arguments].concat());

@@ -53,7 +53,7 @@ fn a_release_has_only_what_changed() {
     --- stdout
     --- stderr
     error: there is no skill `gamma` in the channel stable
-    hint: run `rep channel show stable --store fleet.db` to see the skills
+    hint: run `rep team channel show stable --store fleet.db` to see the skills
     ");
 }
 
@@ -261,7 +261,7 @@ fn of_several_publications_at_once_one_makes_a_release() {
     assert_eq!(made.len(), 1, "{runs:?}");
     assert_eq!(changes(made[0]), [("gamma".to_owned(), "added".to_owned())]);
     assert!(runs.iter().all(|run| run["release"].is_null() == changes(run).is_empty()), "{runs:?}");
-    let undone = sandbox.json(&["channel", "rollback", "--store", "fleet.db", "--json"]);
+    let undone = sandbox.json(&["team", "channel", "rollback", "--store", "fleet.db", "--json"]);
     assert_eq!(changes(&undone), [("gamma".to_owned(), "removed".to_owned())]);
 }
 

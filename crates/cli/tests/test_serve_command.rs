@@ -245,14 +245,14 @@ fn invalid_addresses_and_options_fail_at_once() {
     --- stdout
     --- stderr
     error: skills can be changed at 127.0.0.1:0, so it needs a token: any program of this machine could change them
-    hint: give a token with `rep token create`, --token-file or REPERTOIRE_HTTP_TOKEN; `rep dashboard --allow-write` needs none
+    hint: give a token with `rep team token create`, --token-file or REPERTOIRE_HTTP_TOKEN; `rep dashboard --allow-write` needs none
     ");
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
     exit 2
     --- stdout
     --- stderr
     error: 0.0.0.0:0 is not a loopback address and needs a token
-    hint: listen on 127.0.0.1, or give a token with `rep token create`, --token-file or REPERTOIRE_HTTP_TOKEN
+    hint: listen on 127.0.0.1, or give a token with `rep team token create`, --token-file or REPERTOIRE_HTTP_TOKEN
     "#);
     assert_run!(sandbox.run(&["serve", "--http", "nowhere"]), @r#"
     exit 2
@@ -419,7 +419,7 @@ fn people_write_with_a_token_of_a_file_or_of_the_store() {
     sandbox.write("../home/secret", "everything-0123456789\n");
     readable_by(&sandbox.home().join("secret"), 0o600);
     let stored = |role: &str| {
-        let token = sandbox.json(&["token", "create", "--name", role, "--role", role, "--json"]);
+        let token = sandbox.json(&["team", "token", "create", "--name", role, "--role", role, "--json"]);
         token["token"].as_str().unwrap().to_owned()
     };
     let check = |flags: &[&str], token: &str, expect: &str| {

@@ -43,10 +43,10 @@ fn people_sign_in_as_the_configuration_says() {
     // A program sends the provider's own token.
     let bearer = format!("Authorization: Bearer {}\r\n", provider.token(&json!({})));
     assert!(serving.get("/api/v1/skills", &bearer).starts_with("HTTP/1.1 200"));
-    let tokens = sandbox.json(&["token", "list", "--json"]);
+    let tokens = sandbox.json(&["team", "token", "list", "--json"]);
     let token = &tokens["tokens"][0];
     assert_eq!((&token["name"], &token["role"]), (&json!("ann@example.com"), &json!("reader")));
-    assert_eq!(sandbox.run(&["token", "revoke", "ann@example.com"]).code, 0);
+    assert_eq!(sandbox.run(&["team", "token", "revoke", "ann@example.com"]).code, 0);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while header(&serving.get("/", &cookie), "location") != "/sign-in" {
         assert!(std::time::Instant::now() < deadline, "a revoked session ends within seconds");

@@ -381,7 +381,7 @@ fn requests_are_answered_while_postgres_says_nothing() {
     sandbox.set("REPERTOIRE_STORE_URL", &server.database());
     assert_eq!(sandbox.run(&["publish", ".agents/skills"]).code, 0);
     let token = |name: &str| {
-        let created = sandbox.json(&["token", "create", "--name", name, "--json"]);
+        let created = sandbox.json(&["team", "token", "create", "--name", name, "--json"]);
         created["token"].as_str().unwrap().to_owned()
     };
     let ann = token("ann");

@@ -14,7 +14,7 @@ const INDEX: &str = "/.well-known/agent-skills/index.json";
 
 /// Returns the secret of a new token.
 fn token(sandbox: &Sandbox, options: &[&str]) -> String {
-    let created = sandbox.json(&[&["token", "create", "--json"], options].concat());
+    let created = sandbox.json(&[&["team", "token", "create", "--json"], options].concat());
     created["token"].as_str().unwrap().to_owned()
 }
 
@@ -35,7 +35,7 @@ fn tokens_of_the_store_take_effect_while_the_server_runs() {
     let all = token(&sandbox, &["--name", "bob"]);
     let headers = format!("{}X-Forwarded-For: 203.0.113.9\r\n", bearer(&all));
     assert!(serving.get(INDEX, &headers).contains("alpha"));
-    assert_eq!(sandbox.run(&["token", "revoke", "ann"]).code, 0);
+    assert_eq!(sandbox.run(&["team", "token", "revoke", "ann"]).code, 0);
     let deadline = Instant::now() + Duration::from_secs(30);
     while !serving.get(INDEX, &bearer(&narrow)).starts_with("HTTP/1.1 401") {
         assert!(Instant::now() < deadline, "a revoked token ends within seconds");

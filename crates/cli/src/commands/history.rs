@@ -62,7 +62,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &HistoryArgs) -> Res
         let versions = workspace.store_at(Some(location))?.versions(&published_identity(&args.name))?;
         if versions.is_empty() {
             return Err(CliError::no(format!("no skill `{}` was published to this store", args.name))
-                .hint("run `rep channel show` to see the skills of a channel"));
+                .hint("run `rep team channel show` to see the skills of a channel"));
         }
         return write(ui, &args.name, &versions);
     }

@@ -77,7 +77,7 @@ fn release(
     if let Some(name) = removed.iter().find(|name| !released.contains_key(**name)) {
         return Err(CliError::no(format!("there is no skill `{name}` in the channel {channel}")).hint(
             format!(
-                "run `rep channel show {}{}` to see the skills",
+                "run `rep team channel show {}{}` to see the skills",
                 channel,
                 Workspace::store_option(address, &*store)
             ),

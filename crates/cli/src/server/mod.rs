@@ -71,7 +71,7 @@ pub(crate) struct ServeArgs {
     /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec or --allow-write
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Ask every HTTP client for a token, also on a loopback address; those of `rep token` are accepted on every address
+    /// Ask every HTTP client for a token, also on a loopback address; those of `rep team token` are accepted on every address
     #[arg(long, conflicts_with = "stdio")]
     require_token: bool,
     /// Let pages of this origin talk to the HTTP server, as in `https://app.example.com`

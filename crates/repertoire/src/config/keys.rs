@@ -511,7 +511,7 @@ impl ValueKind {
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
             Self::Agent => "a table of the keys of an agent".to_owned(),
             Self::File => "a file, relative to this one".to_owned(),
-            Self::OidcGroup => "a table with `role`, and with `agent`, `allow`, `deny` and `kits` as `rep token create` takes them".to_owned(),
+            Self::OidcGroup => "a table with `role`, and with `agent`, `allow`, `deny` and `kits` as `rep team token create` takes them".to_owned(),
             Self::Kit => "a table with `skills`, a list of patterns over names or `source:name`".to_owned(),
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn refuse_access(app: &App, route: &str, fault: &AccessFault) -> Resp
         }
         AccessFault::UrlToken => {
             let reason = "a token in a URL must have the role reader and an end; make one with \
-                `rep token create --role reader --expires 7d`";
+                `rep team token create --role reader --expires 7d`";
             (StatusCode::FORBIDDEN, "url_token", reason, None)
         }
     };

@@ -12,7 +12,7 @@ use crate::ui::escape;
 ///
 /// All skills in the directories are checked, and nothing is published if one has an error. In a store, one release makes all changes at
 /// once: servers that `rep serve --store` started see them within a second. Content that is damaged in the store is stored again.
-/// `rep channel` shows what is published, promotes it and rolls it back.
+/// `rep team channel` shows what is published, promotes it and rolls it back.
 ///
 /// `--to https://HOST` sends each skill to a server that `rep serve --http --store` started, as the version in its frontmatter or the one of
 /// `--as`. The token decides if it is released at once or waits for a review. A version never changes; the skills are sent one after another.

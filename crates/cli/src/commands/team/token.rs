@@ -1,4 +1,4 @@
-//! `rep token`.
+//! `rep team token`.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,7 +26,7 @@ const SECRET_BYTES: usize = 32;
 /// Tokens are kept as digests in the store, and take effect on running servers within seconds.
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
-pub(crate) struct TokenArgs {
+pub(super) struct TokenArgs {
     #[command(subcommand)]
     action: Action,
 }
@@ -94,7 +94,7 @@ fn principal_name(text: &str) -> Result<String, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &TokenArgs) -> Result<Exit, CliError> {
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &TokenArgs) -> Result<Exit, CliError> {
     match &args.action {
         Action::Create(args) => create(ui, workspace, args),
         Action::List { all, at } => {
@@ -257,7 +257,9 @@ fn revoke(
         found.extend(tokens.iter().filter(|token| token.name == *word || token.id() == *word));
         if found.len() == before {
             let message = format!("there is no token of `{word}`, nor one with this id");
-            return Err(CliError::no(message).hint(format!("run `rep token list{option}` to see the tokens")));
+            return Err(
+                CliError::no(message).hint(format!("run `rep team token list{option}` to see the tokens"))
+            );
         }
     }
     let mut revoked = Vec::new();

@@ -1,4 +1,4 @@
-//! `rep channel`.
+//! `rep team channel`.
 
 use crate::sandbox::{ALPHA, Sandbox, assert_run, skill};
 
@@ -9,10 +9,11 @@ fn a_version_is_promoted_and_rolled_back() {
         let run = sandbox.run(&["publish", ".agents/skills", "--to", "fleet.db", "--channel", channel]);
         assert_eq!(run.code, 0, "{}", run.stderr);
     };
-    let channel =
-        |arguments: &[&str]| sandbox.run(&[&["channel"], arguments, &["--store", "fleet.db"]].concat());
+    let channel = |arguments: &[&str]| {
+        sandbox.run(&[&["team", "channel"], arguments, &["--store", "fleet.db"]].concat())
+    };
     let digests = |channel: &str| {
-        let shown = sandbox.json(&["channel", "show", channel, "--store", "fleet.db", "--json"]);
+        let shown = sandbox.json(&["team", "channel", "show", channel, "--store", "fleet.db", "--json"]);
         shown["skills"].as_array().unwrap().iter().map(|skill| skill["digest"].clone()).collect::<Vec<_>>()
     };
     publish("stable");
@@ -74,7 +75,7 @@ fn a_version_is_promoted_and_rolled_back() {
     --- stdout
     --- stderr
     error: there is no skill `gamma` in the channel next
-    hint: run `rep channel show next --store fleet.db` to see the skills
+    hint: run `rep team channel show next --store fleet.db` to see the skills
     ");
 }
 
@@ -88,7 +89,7 @@ fn an_unknown_channel_is_an_error() {
         &["promote", "alpha", "--from", "stabel"],
         &["rollback", "--channel", "stabel"],
     ] {
-        let run = sandbox.run(&[&["channel"], arguments, &["--store", "fleet.db"]].concat());
+        let run = sandbox.run(&[&["team", "channel"], arguments, &["--store", "fleet.db"]].concat());
         assert_eq!(
             (run.code, &*run.stderr),
             (1, "error: there is no channel stabel in [DIR]/project/fleet.db\nhint: there are: stable\n"),
@@ -110,7 +111,7 @@ fn removals_are_promoted() {
     sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     publish(&[".agents/skills/gamma"]);
     publish(&["--remove", "beta", "--channel", "next"]);
-    assert_run!(sandbox.run(&["channel", "promote", "--all", "--store", "fleet.db"]), @"
+    assert_run!(sandbox.run(&["team", "channel", "promote", "--all", "--store", "fleet.db"]), @"
     exit 0
     --- stdout
     - beta
@@ -123,8 +124,8 @@ fn removals_are_promoted() {
 fn only_rep_publish_makes_a_store() {
     let sandbox = Sandbox::with_skills();
     for arguments in [
-        &["channel", "list"][..],
-        &["channel", "rollback"],
+        &["team", "channel", "list"][..],
+        &["team", "channel", "rollback"],
         &["serve", "--stdio"],
         &["session"],
         &["call", "list_skills"],

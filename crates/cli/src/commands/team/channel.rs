@@ -1,4 +1,4 @@
-//! `rep channel`.
+//! `rep team channel`.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -18,7 +18,7 @@ use crate::wire::Workspace;
 /// Shows, promotes and rolls back what is published in a store
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
-pub(crate) struct ChannelArgs {
+pub(super) struct ChannelArgs {
     #[command(subcommand)]
     action: Action,
 }
@@ -72,7 +72,7 @@ enum Action {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ChannelArgs) -> Result<Exit, CliError> {
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &ChannelArgs) -> Result<Exit, CliError> {
     let (Action::List { at }
     | Action::Show { at, .. }
     | Action::Promote { at, .. }
@@ -135,7 +135,7 @@ fn expect_channel(store: &dyn Store, channel: &str) -> Result<(), CliError> {
 
 fn unknown(name: &str, channel: &str, option: &str) -> CliError {
     CliError::no(format!("there is no skill `{name}` in the channel {channel}"))
-        .hint(format!("run `rep channel show {channel}{option}` to see the skills"))
+        .hint(format!("run `rep team channel show {channel}{option}` to see the skills"))
 }
 
 /// Returns the skills of `channel`, by name.

@@ -1,4 +1,4 @@
-//! `rep token`.
+//! `rep team token`.
 
 use serde_json::json;
 
@@ -8,6 +8,7 @@ use crate::sandbox::{Sandbox, assert_run};
 fn a_token_is_shown_once_listed_and_revoked() {
     let sandbox = Sandbox::new();
     let created = sandbox.json(&[
+        "team",
         "token",
         "create",
         "--name",
@@ -28,7 +29,7 @@ fn a_token_is_shown_once_listed_and_revoked() {
     assert!(secret.starts_with("rep_") && secret.len() == 68, "{secret}");
     assert_eq!((&created["role"], &created["allow"]), (&json!("author"), &json!(["git-*"])));
     let list = |options: &[&str]| {
-        sandbox.json(&[&["token", "list", "--store", "fleet.db", "--json"], options].concat())["tokens"]
+        sandbox.json(&[&["team", "token", "list", "--store", "fleet.db", "--json"], options].concat())["tokens"]
             .clone()
     };
     let tokens = list(&[]);
@@ -38,26 +39,26 @@ fn a_token_is_shown_once_listed_and_revoked() {
     assert!(!String::from_utf8_lossy(&database).contains(&secret[4..]), "the secret is kept nowhere");
 
     // Several tokens of one name are revoked together.
-    let printed = sandbox.run(&["token", "create", "--name", "ann", "--store", "fleet.db"]);
+    let printed = sandbox.run(&["team", "token", "create", "--name", "ann", "--store", "fleet.db"]);
     assert!(printed.stdout.starts_with("rep_") && printed.stdout.lines().count() == 1, "{}", printed.stdout);
     assert!(printed.stderr.contains("reader; it does not end"), "{}", printed.stderr);
     let id = tokens[0]["id"].as_str().unwrap();
-    let run = sandbox.run(&["token", "revoke", id, "--store", "fleet.db"]);
+    let run = sandbox.run(&["team", "token", "revoke", id, "--store", "fleet.db"]);
     assert_eq!(run.stdout, format!("revoked {id} of ann\n"));
-    assert_eq!(sandbox.run(&["token", "revoke", "ann", "--store", "fleet.db"]).code, 0);
-    assert_run!(sandbox.run(&["token", "list", "--store", "fleet.db"]), @"
+    assert_eq!(sandbox.run(&["team", "token", "revoke", "ann", "--store", "fleet.db"]).code, 0);
+    assert_run!(sandbox.run(&["team", "token", "list", "--store", "fleet.db"]), @"
     exit 0
     --- stdout
     --- stderr
     there are no tokens
     ");
     assert_eq!(list(&["--all"]).as_array().unwrap().len(), 2);
-    assert_run!(sandbox.run(&["token", "revoke", "ann", "--store", "fleet.db"]), @"
+    assert_run!(sandbox.run(&["team", "token", "revoke", "ann", "--store", "fleet.db"]), @"
     exit 1
     --- stdout
     --- stderr
     error: there is no token of `ann`, nor one with this id
-    hint: run `rep token list --store fleet.db` to see the tokens
+    hint: run `rep team token list --store fleet.db` to see the tokens
     ");
 }
 
@@ -70,7 +71,7 @@ fn tokens_with_bad_options_are_refused() {
         &["--name", "ann", "--expires", "soon"],
         &["--name", "ann", "--allow", "a b"],
     ] {
-        let run = sandbox.run(&[&["token", "create", "--store", "fleet.db"], options].concat());
+        let run = sandbox.run(&[&["team", "token", "create", "--store", "fleet.db"], options].concat());
         assert_eq!(run.code, 2, "{options:?} {}", run.stderr);
     }
     assert!(!sandbox.project().join("fleet.db").exists());
