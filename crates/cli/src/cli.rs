@@ -10,9 +10,9 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, clients, completions, connect, cost, dashboard,
-    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
+    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, kit, link,
     list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show,
-    stats, sync, team, update, r#use, verify, watch,
+    stats, sync, team, update, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Adopt(adopt::AdoptArgs),
     Disable(disable::DisableArgs),
     Enable(enable::EnableArgs),
-    Use(r#use::UseArgs),
+    Kit(kit::KitArgs),
     Serve(serve::ServeArgs),
     Dashboard(dashboard::DashboardArgs),
     Publish(publish::PublishArgs),

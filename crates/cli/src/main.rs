@@ -40,9 +40,9 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
-    duplicates, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new,
-    pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats, sync, team,
-    update, r#use, verify, watch,
+    duplicates, enable, eval, events, explain, files, history, import_lock, init, kit, link, list, migrate,
+    new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats, sync,
+    team, update, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -145,7 +145,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Adopt(args) => adopt::run(ui, &load(ui, env, &globals)?, &args),
         Command::Disable(args) => disable::run(ui, &load(ui, env, &globals)?, &args),
         Command::Enable(args) => enable::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Use(args) => r#use::run(ui, env, globals, &args),
+        Command::Kit(args) => kit::run(ui, env, globals, &args),
         Command::Serve(args) => serve::run(
             ui,
             load(ui, env, &globals)?.serving(args.served.store.as_deref(), args.served.channels())?,

@@ -46,31 +46,24 @@ fn cli() {
         "# Command line\n\nThis page is made from the program's own help by a test.\n\
          See also [exit codes](exit-codes.md), [JSON](json.md) and [configuration](configuration.md).\n",
     );
-    let mut root = command().term_width(100);
+    let mut root = command();
     root.build();
-    section(&mut page, "rep", &mut root);
-    for command in root.get_subcommands().filter(|command| command.get_name() != "help") {
-        sections(&mut page, &format!("rep {}", command.get_name()), command);
-    }
+    sections(&mut page, "rep", &root);
     check("cli.md", &page);
 }
 
-/// Writes the help of `command` and of every command below it. The global options are listed once, above.
+/// Writes the help of `command` and of every command below it. The global options are listed once, for `rep`.
 fn sections(page: &mut String, heading: &str, command: &clap::Command) {
     let mut own = command.clone().term_width(100).mut_args(|arg| {
         let is_global = arg.is_global_set() || arg.get_id() == ROOT;
-        arg.hide(is_global)
+        arg.hide(is_global && heading != "rep")
     });
-    section(page, heading, &mut own);
-    for below in command.get_subcommands() {
-        sections(page, &format!("{heading} {}", below.get_name()), below);
-    }
-}
-
-fn section(page: &mut String, heading: &str, command: &mut clap::Command) {
-    let help = command.render_long_help().to_string();
+    let help = own.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## {heading}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        sections(page, &format!("{heading} {}", below.get_name()), below);
+    }
 }
 
 #[test]

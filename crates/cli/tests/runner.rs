@@ -63,6 +63,7 @@ mod test_init_command;
 mod test_interruption;
 #[cfg(unix)]
 mod test_kill_loop;
+mod test_kit_command;
 mod test_link_command;
 mod test_list_command;
 mod test_migrate_command;
@@ -93,7 +94,6 @@ mod test_tools_over_mcp;
 mod test_verify_command;
 #[cfg(unix)]
 mod test_update_command;
-mod test_use_command;
 mod test_watch_command;
 #[cfg(unix)]
 mod test_terminal;

@@ -178,7 +178,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("adopt", &["nothing"]),
         ("disable", &["nothing"]),
         ("enable", &["nothing"]),
-        ("use", &["nothing"]),
+        ("kit", &["use", "nothing"]),
         ("serve", &["--http", "nowhere"]),
         ("dashboard", &["--root", "nowhere"]),
         ("publish", &["nowhere"]),

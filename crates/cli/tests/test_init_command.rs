@@ -324,7 +324,7 @@ fn a_commented_file_is_written_once() {
     # reviewer.tools.hide_args = ["force"]
 
     [kits]
-    # A kit: a choice of skills, such as those for one kind of work. `rep use NAME` switches all other
+    # A kit: a choice of skills, such as those for one kind of work. `rep kit use NAME` switches all other
     # skills off; the user's definition replaces the project's of the same name. Takes: a table with
     # skills, a list of patterns over names or source:name.
     # web.skills = ["frontend-*", "accessibility"]

@@ -50,7 +50,7 @@ impl State {
         let directory = sandbox.home().join("my state");
         sandbox.set("REPERTOIRE_STATE_DIR", &directory.display().to_string());
         sandbox.write("repertoire.toml", "[kits.small]\nskills = [\"beta\"]\n");
-        assert_eq!(sandbox.run(&["use", "small"]).code, 0);
+        assert_eq!(sandbox.run(&["kit", "use", "small"]).code, 0);
         assert!(!sandbox.run(&["list"]).stdout.contains("alpha"));
         Self { sandbox, directory }
     }
@@ -94,7 +94,7 @@ impl Drop for State {
 fn skills_are_served_though_the_state_directory_cannot_be_read() {
     let state = State::new();
     state.close("");
-    let said = " cannot be read: permission denied; all skills are served, whatever `rep use` chose, and nothing is recorded there";
+    let said = " cannot be read: permission denied; all skills are served, whatever `rep kit use` chose, and nothing is recorded there";
     let run = |arguments: &[&str]| state.sandbox.run(arguments);
     state.expect_served(&run(&["list"]), "alpha", said);
     state.expect_served(&run(&["catalog"]), "alpha", said);
@@ -112,7 +112,7 @@ fn commands_that_need_the_state_directory_say_what_mends_it() {
     let state = State::new();
     state.close("");
     for arguments in [
-        &["use", "--none"][..],
+        &["kit", "use", "--none"][..],
         &["history", "alpha"],
         &["stats"],
         &["approve", "--list"],
@@ -146,7 +146,7 @@ fn skills_are_served_though_a_file_of_the_state_directory_cannot_be_read() {
     let said = "/repertoire.db cannot be read: permission denied; skills are served all the same, and nothing is recorded there";
     state.expect_served(&state.sandbox.run(&load), "Do beta.", said);
     state.close("kits.json");
-    let said = "/kits.json cannot be read: permission denied; all skills are served, whatever `rep use` chose, and nothing is recorded there";
+    let said = "/kits.json cannot be read: permission denied; all skills are served, whatever `rep kit use` chose, and nothing is recorded there";
     state.expect_served(&state.sandbox.run(&["list"]), "alpha", said);
     let run = state.sandbox.run(&load);
     state.expect_served(&run, "Do beta.", said);

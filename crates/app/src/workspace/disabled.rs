@@ -42,7 +42,7 @@ impl Workspace {
             if choice.origin == env::KITS {
                 format!("run `unset {}`", env::KITS)
             } else {
-                "run `rep use --none`".to_owned()
+                "run `rep kit use --none`".to_owned()
             }
         }));
         steps

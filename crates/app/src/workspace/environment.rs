@@ -106,7 +106,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (HTTP_TOKEN, "The token that clients of `rep serve --http` need. Like `--token-file`, without a file."),
     (
         KITS,
-        "The kits that are in use, with commas between them, in place of those that `rep use` chose for the project. `rep use --shell` prints the command that sets it.",
+        "The kits that are in use, with commas between them, in place of those that `rep kit use` chose for the project. `rep kit use --shell` prints the command that sets it.",
     ),
     (COLOR, "When to use colour: `auto`, `always` or `never`. Like `--color`."),
     (

@@ -1,4 +1,4 @@
-//! The kits that are in use: chosen for this shell by a variable, or for the project by `rep use`.
+//! The kits that are in use: chosen for this shell by a variable, or for the project by `rep kit use`.
 //!
 //! The choice for a project is kept in the state directory of the user, not in the project's `repertoire.toml`: it changes with
 //! the work of one person, and would otherwise be committed for all.
@@ -38,7 +38,7 @@ pub fn chosen(env: &Env) -> Result<Option<KitChoice>, Error> {
         return Ok(Some(KitChoice { names: names(&value.to_string_lossy()), origin: env::KITS.to_owned() }));
     }
     let names = of_project(env)?;
-    Ok((!names.is_empty()).then(|| KitChoice { names, origin: "`rep use`".to_owned() }))
+    Ok((!names.is_empty()).then(|| KitChoice { names, origin: "`rep kit use`".to_owned() }))
 }
 
 /// Returns the kits that are chosen for the project; none if the choice may not be read, of which `main` warns.

@@ -21,9 +21,9 @@ pub fn load(env: &Env, options: &WorkspaceOptions) -> Result<Settings, Error> {
             let none = if env.get(env::KITS).is_some() {
                 format!("unset {}", env::KITS)
             } else {
-                "rep use --none".to_owned()
+                "rep kit use --none".to_owned()
             };
-            converted.hint(format!("run `rep use` to see the kits, `{none}` to use none"))
+            converted.hint(format!("run `rep kit list` to see the kits, `{none}` to use none"))
         } else {
             converted
         }

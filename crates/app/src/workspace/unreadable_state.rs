@@ -40,7 +40,7 @@ impl UnreadableState {
     /// Returns one line that says what this means.
     pub fn message(&self) -> String {
         let served = if self.hides(kit_choice::FILE_NAME) {
-            "all skills are served, whatever `rep use` chose"
+            "all skills are served, whatever `rep kit use` chose"
         } else {
             "skills are served all the same"
         };

@@ -431,7 +431,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: KITS_KEY,
         kind: ValueKind::Kit,
-        summary: "A kit: a choice of skills, such as those for one kind of work. `rep use NAME` switches all other skills off; the user's definition replaces the project's of the same name.",
+        summary: "A kit: a choice of skills, such as those for one kind of work. `rep kit use NAME` switches all other skills off; the user's definition replaces the project's of the same name.",
         flag: None,
         get: |_| String::new(),
         set: |settings, value| {

@@ -136,7 +136,7 @@ mod tests {
         std::fs::write(directory.join("repertoire.toml"), project).unwrap();
         let mut input = ConfigInput::new(&directory).home(home.path());
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        input.kits = (!names.is_empty()).then(|| KitChoice { names, origin: "`rep use`".to_owned() });
+        input.kits = (!names.is_empty()).then(|| KitChoice { names, origin: "`rep kit use`".to_owned() });
         let text = |error: ConfigError| format!("{}; {}", error.message(), error.help().unwrap_or_default());
         Settings::load(&input).map_err(text)
     }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(disabled(&["web", "docs"]), [false, false, true]);
         assert_eq!(
             settings(user, project, &["wbe"]).unwrap_err(),
-            "there is no kit `wbe`, which `rep use` chose; did you mean `web`?"
+            "there is no kit `wbe`, which `rep kit use` chose; did you mean `web`?"
         );
     }
 

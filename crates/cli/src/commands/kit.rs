@@ -1,7 +1,7 @@
-//! `rep use`.
+//! `rep kit`.
 
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand};
 use repertoire::Entry;
 use repertoire::config::{KitChoice, Settings};
 use repertoire_app::workspace::{kit_choice, settings};
@@ -22,12 +22,33 @@ use crate::wire::{Library, Workspace, shell_word, with_settings};
 ///
 /// A kit is a choice of skills in the configuration: `[kits.web]` with `skills`, a list of names and patterns. While kits are in
 /// use, all other skills are disabled for everything that goes through `rep`: no catalog, list, search or tool has them, and no
-/// MCP client is offered them. Skills that are disabled by name stay so. The choice is the user's own, for the project that
-/// the working directory is in; with `--shell` it is for one shell. Without names, the kits and those in use are shown.
+/// MCP client is offered them. Skills that are disabled by name stay so.
 #[derive(Debug, Args)]
-pub(crate) struct UseArgs {
-    /// The kits to use, in place of those in use
-    #[arg(value_name = "KIT", value_parser = NonEmptyStringValueParser::new(), add = kit_names())]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct KitArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Use(UseArgs),
+    /// Lists the kits, and shows which are in use
+    List,
+}
+
+/// Switches to kits, in place of those in use
+///
+/// The choice is the user's own, for the project that the working directory is in; with `--shell` it is for one shell.
+#[derive(Debug, Args)]
+struct UseArgs {
+    /// The kits to use
+    #[arg(
+        value_name = "KIT",
+        required_unless_present = "none",
+        value_parser = NonEmptyStringValueParser::new(),
+        add = kit_names()
+    )]
     kits: Vec<String>,
     /// Use no kit, so that all skills are there again
     #[arg(long, conflicts_with = "kits")]
@@ -38,7 +59,7 @@ pub(crate) struct UseArgs {
 }
 
 #[derive(Serialize)]
-struct UseJson<'a> {
+struct KitsJson<'a> {
     project: String,
     /// The kits in use, wherever they were chosen.
     in_use: &'a [String],
@@ -56,16 +77,16 @@ struct KitJson<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &KitArgs) -> Result<Exit, CliError> {
     // A kit in use that is gone must not be in the way of choosing another.
     let settings = settings::load_without_kits(&env, &globals.workspace_options())?;
-    for name in &args.kits {
-        expect_kit(&settings, name)?;
-    }
-    if args.shell {
-        return shell(ui, args);
-    }
-    if args.none || !args.kits.is_empty() {
+    if let Action::Use(args) = &args.action {
+        for name in &args.kits {
+            expect_kit(&settings, name)?;
+        }
+        if args.shell {
+            return shell(ui, args);
+        }
         kit_choice::choose(&env, &args.kits)?;
     }
     let choice = kit_choice::chosen(&env)?;
@@ -74,9 +95,9 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Re
     if ui.is_json() {
         return write_json(ui, &workspace, &library, choice.as_ref());
     }
-    if !args.none && args.kits.is_empty() {
+    let Action::Use(args) = &args.action else {
         return show(ui, &workspace, &library, choice.as_ref());
-    }
+    };
     let project = workspace.shown(&kit_choice::project(&workspace.env).display().to_string());
     let line = if args.none {
         format!("no kit is in use in {project}")
@@ -90,7 +111,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Re
         ui.warn(&format!("in this shell {} says otherwise: {}", env::KITS, choice.names.join(", ")))?;
     }
     if !args.none {
-        ui.hint("`rep use --none` uses all skills again")?;
+        ui.hint("`rep kit use --none` uses all skills again")?;
     }
     ui.hint("sessions and servers that run already follow when they are started again")?;
     Ok(Exit::Success)
@@ -98,11 +119,6 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Re
 
 /// Prints the command that chooses the kits for a shell.
 fn shell(ui: &mut Ui, args: &UseArgs) -> Result<Exit, CliError> {
-    if args.kits.is_empty() && !args.none {
-        return Err(
-            CliError::usage("`--shell` needs a kit, or `--none`").hint("run `rep use` to see the kits")
-        );
-    }
     let value = (!args.none).then(|| args.kits.join(","));
     if ui.is_json() {
         ui.write_json(&json!({"variable": env::KITS, "value": value}))?;
@@ -130,7 +146,7 @@ fn write_json(
     });
     let project = kit_choice::project(&workspace.env).display().to_string();
     let chosen_by = choice.map(|choice| choice.origin.trim_matches('`'));
-    ui.write_json(&UseJson { project, in_use, chosen_by, kits: kits.collect() })?;
+    ui.write_json(&KitsJson { project, in_use, chosen_by, kits: kits.collect() })?;
     Ok(Exit::Success)
 }
 
@@ -164,7 +180,7 @@ fn show(
     }
     for name in choice.iter().flat_map(|choice| &choice.names).filter(|name| !kits.contains_key(*name)) {
         ui.warn(&format!("the kit `{name}` is in use and not configured any more"))?;
-        ui.hint("run `rep use --none`, or configure it again")?;
+        ui.hint("run `rep kit use --none`, or configure it again")?;
     }
     Ok(Exit::Success)
 }
@@ -192,6 +208,6 @@ fn expect_kit(settings: &Settings, name: &str) -> Result<(), CliError> {
     let error = CliError::no(format!("there is no kit `{name}`"));
     Err(match nearest(name, settings.kits.keys().map(String::as_str)) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("run `rep use` to see the kits"),
+        None => error.hint("run `rep kit list` to see the kits"),
     })
 }

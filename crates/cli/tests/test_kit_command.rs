@@ -1,4 +1,4 @@
-//! Tests of `rep use`.
+//! Tests of `rep kit`.
 
 use serde_json::Value;
 
@@ -10,20 +10,20 @@ const KITS: &str = "[kits.first]\nskills = [\"al*\"]\n\n[kits.both]\nskills = [\
 fn a_kit_in_use_disables_the_other_skills() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", KITS);
-    assert_run!(sandbox.run(&["use", "first"]), @r#"
+    assert_run!(sandbox.run(&["kit", "use", "first"]), @r#"
     exit 0
     --- stdout
     in [DIR]/project the kit first is in use: 1 of 2 skills
     --- stderr
-    hint: `rep use --none` uses all skills again
+    hint: `rep kit use --none` uses all skills again
     hint: sessions and servers that run already follow when they are started again
     "#);
     assert_run!(sandbox.run(&["list", "--all"]), @r#"
     exit 0
     --- stdout
-    NAME   STATE     SOURCE                  DISABLED BY                           DESCRIPTION
-    alpha  active    project:.agents/skills                                        Does alpha things well. Use when alpha is asked for.
-    beta   disabled  project:.agents/skills  the kit in use (first, by `rep use`)  Does beta things well. Use when beta is asked for.
+    NAME   STATE     SOURCE                  DISABLED BY                               DESCRIPTION
+    alpha  active    project:.agents/skills                                            Does alpha things well. Use when alpha is asked for.
+    beta   disabled  project:.agents/skills  the kit in use (first, by `rep kit use`)  Does beta things well. Use when beta is asked for.
     --- stderr
     1 active, 1 disabled
     hint: run `rep explain beta` to see why
@@ -35,8 +35,8 @@ fn a_kit_in_use_disables_the_other_skills() {
            found  in .agents/skills/beta by project:.agents/skills, a place of the project
             name  taken from the frontmatter
      description  taken from the frontmatter, 50 characters
-           state  disabled by the kit in use (first, by `rep use`): `beta` does not exist for agents
-          enable  run `rep use --none`
+           state  disabled by the kit in use (first, by `rep kit use`): `beta` does not exist for agents
+          enable  run `rep kit use --none`
          catalog  left out, because it is disabled
           origin  no installer recorded it
     --- stderr
@@ -47,31 +47,34 @@ fn a_kit_in_use_disables_the_other_skills() {
     assert_eq!(listed["skills"][0].get("outside_kits"), None);
     assert_eq!(listed["skills"][1]["outside_kits"][0], "first");
     assert!(
-        sandbox.run(&["doctor"]).stdout.contains("beta is disabled by the kit in use (first, by `rep use`)")
+        sandbox
+            .run(&["doctor"])
+            .stdout
+            .contains("beta is disabled by the kit in use (first, by `rep kit use`)")
     );
     assert_eq!(
         sandbox.run_with_input(&["serve", "--stdio"], "").stderr,
-        "rep: 1 skill disabled by the kit in use (first, by `rep use`); `rep list --all` shows which\n"
+        "rep: 1 skill disabled by the kit in use (first, by `rep kit use`); `rep list --all` shows which\n"
     );
     assert_run!(sandbox.run(&["enable", "beta"]), @r#"
     exit 0
     --- stdout
     beta is not disabled
     --- stderr
-    warning: beta is still disabled by the kit in use (first, by `rep use`)
+    warning: beta is still disabled by the kit in use (first, by `rep kit use`)
     "#);
-    assert_run!(sandbox.run(&["use"]), @r#"
+    assert_run!(sandbox.run(&["kit", "list"]), @r#"
     exit 0
     --- stdout
-    KIT    SKILLS  IN USE        PATTERNS
-    both        2  -             alpha, beta
-    first       1  by `rep use`  al*
+    KIT    SKILLS  IN USE            PATTERNS
+    both        2  -                 alpha, beta
+    first       1  by `rep kit use`  al*
     --- stderr
     "#);
     // Another project has its own choice.
     sandbox.write("../other/.agents/skills/beta/SKILL.md", crate::sandbox::skill("beta", "# Beta\n"));
     assert!(sandbox.run_in("../other", &["list"]).stdout.contains("beta"));
-    assert_run!(sandbox.run(&["use", "--none"]), @r#"
+    assert_run!(sandbox.run(&["kit", "use", "--none"]), @r#"
     exit 0
     --- stdout
     no kit is in use in [DIR]/project
@@ -85,26 +88,26 @@ fn a_kit_in_use_disables_the_other_skills() {
 fn a_shell_has_its_own_choice() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", KITS);
-    assert_run!(sandbox.run(&["use", "--shell", "first", "both"]), @r#"
+    assert_run!(sandbox.run(&["kit", "use", "--shell", "first", "both"]), @r#"
     exit 0
     --- stdout
     export REPERTOIRE_KITS='first,both'
     --- stderr
     "#);
-    assert_eq!(sandbox.run(&["use", "--shell", "--none"]).stdout, "unset REPERTOIRE_KITS\n");
-    assert_eq!(sandbox.run(&["use", "--shell"]).code, 2);
+    assert_eq!(sandbox.run(&["kit", "use", "--shell", "--none"]).stdout, "unset REPERTOIRE_KITS\n");
+    assert_eq!(sandbox.run(&["kit", "use", "--shell"]).code, 2);
     sandbox.set("REPERTOIRE_KITS", "first");
     assert!(!sandbox.run(&["list"]).stdout.contains("beta"));
-    assert_run!(sandbox.run(&["use", "both"]), @r#"
+    assert_run!(sandbox.run(&["kit", "use", "both"]), @r#"
     exit 0
     --- stdout
     in [DIR]/project the kit both is in use: 2 of 2 skills
     --- stderr
     warning: in this shell REPERTOIRE_KITS says otherwise: first
-    hint: `rep use --none` uses all skills again
+    hint: `rep kit use --none` uses all skills again
     hint: sessions and servers that run already follow when they are started again
     "#);
-    let shown: Value = serde_json::from_str(&sandbox.run(&["use", "--json"]).stdout).unwrap();
+    let shown: Value = serde_json::from_str(&sandbox.run(&["kit", "list", "--json"]).stdout).unwrap();
     assert_eq!(shown["in_use"][0], "first");
     assert_eq!(shown["chosen_by"], "REPERTOIRE_KITS");
     assert_eq!(shown["kits"][0]["name"], "both");
@@ -115,33 +118,33 @@ fn a_shell_has_its_own_choice() {
 fn an_unknown_kit_is_an_error_with_the_nearest_name() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", KITS);
-    assert_run!(sandbox.run(&["use", "frist"]), @r#"
+    assert_run!(sandbox.run(&["kit", "use", "frist"]), @r#"
     exit 1
     --- stdout
     --- stderr
     error: there is no kit `frist`
     hint: did you mean `first`?
     "#);
-    sandbox.run(&["use", "first"]);
+    sandbox.run(&["kit", "use", "first"]);
     sandbox.write("repertoire.toml", "[kits.last]\nskills = [\"beta\"]\n");
     assert_run!(sandbox.run(&["list"]), @r#"
     exit 2
     --- stdout
     --- stderr
-    error: there is no kit `first`, which `rep use` chose
+    error: there is no kit `first`, which `rep kit use` chose
     hint: kits are: last
-    hint: run `rep use` to see the kits, `rep use --none` to use none
+    hint: run `rep kit list` to see the kits, `rep kit use --none` to use none
     "#);
-    assert_run!(sandbox.run(&["use"]), @r#"
+    assert_run!(sandbox.run(&["kit", "list"]), @r#"
     exit 0
     --- stdout
     KIT   SKILLS  IN USE  PATTERNS
     last       1  -       beta
     --- stderr
     warning: the kit `first` is in use and not configured any more
-    hint: run `rep use --none`, or configure it again
+    hint: run `rep kit use --none`, or configure it again
     "#);
-    assert_eq!(sandbox.run(&["use", "--none"]).code, 0);
+    assert_eq!(sandbox.run(&["kit", "use", "--none"]).code, 0);
     assert_eq!(sandbox.run(&["list"]).code, 0);
     sandbox.set("REPERTOIRE_KITS", "bogus");
     let run = sandbox.run(&["list"]);
