@@ -10,9 +10,9 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, clients, completions, connect, cost, dashboard,
-    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, kit, link,
-    list, migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show,
-    stats, sync, team, update, verify, watch,
+    disable, doctor, duplicates, enable, eval, events, explain, files, history, init, kit, link, list,
+    migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats,
+    sync, team, update, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -60,7 +60,6 @@ pub(crate) enum Command {
     Add(add::AddArgs),
     Update(update::UpdateArgs),
     Sync(sync::SyncArgs),
-    ImportLock(import_lock::ImportLockArgs),
     Remove(remove::RemoveArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),

@@ -40,9 +40,9 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
-    duplicates, enable, eval, events, explain, files, history, import_lock, init, kit, link, list, migrate,
-    new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats, sync,
-    team, update, verify, watch,
+    duplicates, enable, eval, events, explain, files, history, init, kit, link, list, migrate, new, pack,
+    prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats, sync, team, update,
+    verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -89,7 +89,6 @@ fn needs_whole_changes(command: &Command) -> bool {
         Add(_)
             | Update(_)
             | Sync(_)
-            | ImportLock(_)
             | Remove(_)
             | Connect(_)
             | Link(_)
@@ -138,7 +137,6 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Add(args) => add::run(ui, &load(ui, env, &globals)?, &args),
         Command::Update(args) => update::run(ui, &load(ui, env, &globals)?, &args),
         Command::Sync(args) => sync::run(ui, &load(ui, env, &globals)?, &args),
-        Command::ImportLock(args) => import_lock::run(ui, &load(ui, env, &globals)?, &args),
         Command::Remove(args) => remove::run(ui, &load(ui, env, &globals)?, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &load(ui, env, &globals)?, &args),

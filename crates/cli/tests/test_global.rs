@@ -170,7 +170,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("add", &["./nowhere"]),
         ("update", &["nothing"]),
         ("sync", &[]),
-        ("import-lock", &[]),
+        ("sync", &["--import"]),
         ("remove", &["nothing"]),
         ("connect", &[]),
         ("connect", &["cursor"]),

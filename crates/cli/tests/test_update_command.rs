@@ -596,7 +596,7 @@ fn the_lock_of_npx_skills_is_taken_over_and_kept_in_step() {
     let (repository, sandbox) = added();
     // As if something else had put pdf there.
     fs::remove_file(sandbox.project().join("repertoire.lock")).unwrap();
-    assert_eq!(sandbox.run(&["import-lock"]).code, 1);
+    assert_eq!(sandbox.run(&["sync", "--import"]).code, 1);
     let mut files = BTreeMap::new();
     for path in ["SKILL.md", "scripts/run.sh"] {
         let bytes = fs::read(sandbox.project().join(".agents/skills/pdf").join(path)).unwrap();
@@ -609,7 +609,7 @@ fn the_lock_of_npx_skills_is_taken_over_and_kept_in_step() {
     let entry = |hash: &str| serde_json::json!({"source": "x", "sourceUrl": repository.url(), "sourceType": "git", "computedHash": hash});
     let skills = serde_json::json!({"pdf": entry(&hash), "csv": entry("0"), "gone": entry("0"), "odd": {"source": "x", "sourceType": "node_modules"}});
     sandbox.write("skills-lock.json", serde_json::json!({"version": 1, "skills": skills}).to_string());
-    let run = sandbox.run(&["import-lock", "--json"]);
+    let run = sandbox.run(&["sync", "--import", "--json"]);
     let expect = [("pdf", "imported"), ("csv", "changed"), ("gone", "missing"), ("odd", "unknown")];
     assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&expect));
     assert_eq!(run.code, 1);
@@ -644,14 +644,14 @@ fn the_locks_of_other_installers_are_taken_over() {
         hash("scripts/run.sh")
     );
     sandbox.write("apm.lock.yaml", &lock);
-    let run = sandbox.run(&["import-lock", "--json"]);
+    let run = sandbox.run(&["sync", "--import", "--json"]);
     assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&[("pdf", "imported")]));
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
     // What was changed since is left alone.
     fs::remove_file(sandbox.project().join("repertoire.lock")).unwrap();
     sandbox.write(".agents/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Edited.\n---\n");
-    let run = sandbox.run(&["import-lock", "--json"]);
+    let run = sandbox.run(&["sync", "--import", "--json"]);
     assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&[("pdf", "changed")]));
     assert_eq!(run.code, 1);
 }
@@ -675,7 +675,7 @@ fn npx_skills_and_rep_share_a_lock() {
     }
     let source = repository.path().display().to_string();
     npx_skills(&sandbox, &["add", &source, "-s", "pdf", "-y", "-a", "claude-code", "-a", "codex"]).unwrap();
-    let imported = sandbox.json(&["import-lock", "--json"]);
+    let imported = sandbox.json(&["sync", "--import", "--json"]);
     assert_eq!(states(&imported), pairs(&[("pdf", "imported")]));
     sandbox.json(&["add", &source, "--skill", "csv", "--yes", "--json"]);
     let lock = sandbox.read("skills-lock.json");

@@ -21,7 +21,6 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod history;
-pub(crate) mod import_lock;
 pub(crate) mod init;
 pub(crate) mod kit;
 pub(crate) mod link;

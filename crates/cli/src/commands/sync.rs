@@ -1,5 +1,7 @@
 //! `rep sync`.
 
+mod import;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -22,6 +24,10 @@ use crate::wire::{Workspace, shell_word};
 /// Skills that are missing are taken from the store of fetched skills, or else fetched at the recorded version. Skills that were changed
 /// here are left alone, unless --force is given. With --frozen nothing is written, and the exit code is 1 if something differs from the
 /// lock.
+///
+/// With --import, skills of .agents/skills that `npx skills` (skills-lock.json), apm, dotagents, `gh skill`, openskills or clawhub
+/// recorded are entered in repertoire.lock, if they are here as they were installed. Nothing is fetched. From then on `rep update` follows
+/// their sources.
 #[derive(Debug, Args)]
 pub(crate) struct SyncArgs {
     /// Restore the skills of the user instead of the project
@@ -36,6 +42,9 @@ pub(crate) struct SyncArgs {
     /// Restore skills that were changed, too; their edits are lost
     #[arg(long)]
     force: bool,
+    /// Take over the skills that other installers recorded instead
+    #[arg(long, conflicts_with_all = ["user", "token_file", "frozen", "force"])]
+    import: bool,
 }
 
 /// The relation of a skill here to the lock.
@@ -59,6 +68,9 @@ struct SyncedSkill<'l> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs) -> Result<Exit, CliError> {
+    if args.import {
+        return import::run(ui, workspace);
+    }
     guarded(ui, |ui, guard| sync(ui, workspace, args, guard))
 }
 

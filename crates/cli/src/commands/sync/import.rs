@@ -1,6 +1,5 @@
-//! `rep import-lock`.
+//! `rep sync --import`.
 
-use clap::Args;
 use repertoire::change::{ChangeSteps, read_installed};
 use repertoire::regular_file;
 use repertoire_clients::Owner;
@@ -22,14 +21,6 @@ use crate::wire::{ComparedOrigin, Workspace, compared_origins, routes};
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Takes over the skills that other installers recorded
-///
-/// Skills of .agents/skills that `npx skills` (skills-lock.json), apm, dotagents, `gh skill`, openskills or clawhub recorded are entered in
-/// repertoire.lock, if they are here as they were installed. Nothing is fetched. From then on `rep outdated` and `rep update` follow their
-/// sources.
-#[derive(Debug, Args)]
-pub(crate) struct ImportLockArgs {}
-
 /// A skill of the other lock, and what becomes of it.
 struct Entry {
     skill: ImportedSkill,
@@ -38,8 +29,8 @@ struct Entry {
     change: Option<SkillChange>,
 }
 
-/// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _: &ImportLockArgs) -> Result<Exit, CliError> {
+/// Enters the skills that other installers recorded in the lock.
+pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> {
     let installation = workspace.installation(Owner::Project)?;
     let lock = Lock::read(&installation.lock)?;
     let mut entries = Vec::new();
@@ -58,7 +49,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _: &ImportLockArgs) -> Res
     let changes: Vec<SkillChange> = entries.iter_mut().filter_map(|entry| entry.change.take()).collect();
     let number = changes.len();
     if number > 0 {
-        let others = ChangeSteps { command: "rep import-lock", ..ChangeSteps::default() };
+        let others = ChangeSteps { command: "rep sync --import", ..ChangeSteps::default() };
         let (change, lock) = (Change { skills: changes, others }, workspace.begin(&installation)?);
         for note in workspace.apply(&lock, &installation, &change)? {
             ui.warn(&note)?;
