@@ -18,6 +18,7 @@ use crate::env::{self, Env};
 use crate::error::{CliError, json};
 use crate::exit::Exit;
 use crate::globals::Globals;
+use crate::old_words;
 use crate::ui::wrap_indented;
 
 /// Finds, reads and checks the skills that AI agents work with
@@ -140,6 +141,7 @@ pub(crate) fn parse() -> Cli {
         Ok(cli)
     });
     parsed.unwrap_or_else(|error| {
+        let error = old_words::with_command(error, &env::arguments());
         let mut words = env::arguments().into_iter().take_while(|word| *word != "--");
         if error.use_stderr() && words.any(|word| word == "--json") {
             let document = serde_json::Value::from(json(&usage_error(&error)));

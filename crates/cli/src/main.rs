@@ -21,6 +21,7 @@ mod exit;
 mod globals;
 mod http;
 mod interrupt;
+mod old_words;
 mod role;
 mod served;
 mod server;

@@ -268,3 +268,27 @@ fn help_is_a_command() {
     let run = sandbox.run(&["help", "check"]);
     assert_eq!((run.code, run.stdout), (0, sandbox.run(&["check", "--help"]).stdout));
 }
+
+#[test]
+fn an_old_word_is_a_usage_error_that_names_the_command_to_type() {
+    let sandbox = Sandbox::new();
+    assert_run!(sandbox.run(&["--root", "lib", "rollback", "git", "1", "--yes"]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error: unrecognized subcommand 'rollback'
+
+      tip: type `rep --root lib history git --restore 1 --yes`
+
+    Usage: rep [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    let run = sandbox.run(&["outdated", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["hints"][0], "type `rep update --dry-run --json`");
+    assert!(sandbox.run(&["help", "outdated"]).stderr.contains("type `rep update --dry-run`"));
+    // A word below a command is another one.
+    let run = sandbox.run(&["kit", "diff"]);
+    assert!(run.code == 2 && !run.stderr.contains("type `"), "{}", run.stderr);
+}
