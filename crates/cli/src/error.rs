@@ -23,6 +23,15 @@ pub(crate) fn not_written(consent: Consent, changes: &str, hint: &str) -> CliErr
     if consent == Consent::Unasked { error.hint(hint) } else { error }
 }
 
+/// Returns an error that says what was left undone unless there is consent; `hint` is for programs that cannot be asked.
+pub(crate) fn expect_consent(consent: Consent, undone: &str, hint: &str) -> Result<(), CliError> {
+    match consent {
+        Consent::Given => Ok(()),
+        Consent::Refused => Err(CliError::no(undone)),
+        Consent::Unasked => Err(CliError::no(format!("{undone}: there is no terminal to ask on")).hint(hint)),
+    }
+}
+
 /// Returns `error` as the keys that every JSON document of a failed command has.
 pub(crate) fn json(error: &CliError) -> Map<String, Value> {
     let keys = [

@@ -13,9 +13,9 @@ use repertoire_model::{Bundle, Capabilities};
 use serde_json::{Value, json};
 
 use crate::complete::skill_names;
-use crate::error::CliError;
+use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui};
+use crate::ui::{Style, Ui};
 use crate::wire::Workspace;
 use repertoire_app::approvals::TRUST_HINT;
 
@@ -77,17 +77,10 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ApproveArgs) -> Res
         if !lines.is_empty() || !omitted.is_empty() {
             ui.write_planned(None, "")?;
         }
-        match ui.consent("Approve it?", args.yes)? {
-            Consent::Given => {
-                approvals.keep(approval.clone())?;
-                approvals.keep_texts(&approval, &texts)?;
-            }
-            Consent::Refused => return Err(CliError::no("nothing was approved")),
-            Consent::Unasked => {
-                return Err(CliError::no("nothing was approved: there is no terminal to ask on")
-                    .hint("a person has to run this command in a terminal"));
-            }
-        }
+        let consent = ui.consent("Approve it?", args.yes)?;
+        expect_consent(consent, "nothing was approved", "a person has to run this command in a terminal")?;
+        approvals.keep(approval.clone())?;
+        approvals.keep_texts(&approval, &texts)?;
     }
     if ui.is_json() {
         ui.write_json(&json!({

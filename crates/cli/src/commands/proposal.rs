@@ -15,9 +15,9 @@ use repertoire_app::view::{
 };
 use repertoire_model::text::count;
 
-use crate::error::CliError;
+use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
+use crate::ui::{Align, Column, Style, Table, Ui, escape};
 use crate::wire::{Library, Workspace};
 use repertoire_app::review::recovered_library;
 
@@ -334,14 +334,8 @@ fn approve(
         Some(directory) => format!("Apply proposal {}, a new skill in {directory}?", args.id),
         None => format!("Apply proposal {} to {}?", args.id, proposal.content.name),
     };
-    match ui.consent(&question, args.yes)? {
-        Consent::Given => {}
-        Consent::Refused => return Err(CliError::no("nothing was approved")),
-        Consent::Unasked => {
-            return Err(CliError::no("nothing was approved: there is no terminal to ask on")
-                .hint("a person has to run this command in a terminal"));
-        }
-    }
+    let consent = ui.consent(&question, args.yes)?;
+    expect_consent(consent, "nothing was approved", "a person has to run this command in a terminal")?;
     let (proposal, version) = reviewer.approve(args.id)?;
     if ui.is_json() {
         let mut view = ProposalView::new(&proposal);

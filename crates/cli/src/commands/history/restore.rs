@@ -12,9 +12,9 @@ use repertoire_app::view::{RollbackView, VersionView};
 use repertoire_model::patch::{self, SkillFiles};
 
 use super::HistoryArgs;
-use crate::error::CliError;
+use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui};
+use crate::ui::{Style, Ui};
 use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, recovered_library};
 
@@ -46,14 +46,8 @@ pub(super) fn run(
             ui.write_planned(Style::of_diff_line(line), line)?;
         }
     }
-    match ui.consent(&format!("Restore version {number} of {name}?"), args.yes)? {
-        Consent::Given => {}
-        Consent::Refused => return Err(CliError::no("nothing was restored")),
-        Consent::Unasked => {
-            return Err(CliError::no("nothing was restored: there is no terminal to ask on")
-                .hint("pass --yes to restore it"));
-        }
-    }
+    let consent = ui.consent(&format!("Restore version {number} of {name}?"), args.yes)?;
+    expect_consent(consent, "nothing was restored", "pass --yes to restore it")?;
     let author = workspace.person();
     let time = SystemTime::now();
     let version = if let Some(entry) = entry {
