@@ -67,7 +67,8 @@ pub(crate) enum Command {
     Adopt(adopt::AdoptArgs),
     Disable(disable::DisableArgs),
     Enable(enable::EnableArgs),
-    Kit(kit::KitArgs),
+    #[command(subcommand)]
+    Kit(kit::KitAction),
     Serve(serve::ServeArgs),
     Dashboard(dashboard::DashboardArgs),
     Publish(publish::PublishArgs),
@@ -83,7 +84,8 @@ pub(crate) enum Command {
     Events(events::EventsArgs),
     Stats(stats::StatsArgs),
     History(history::HistoryArgs),
-    Proposal(proposal::ProposalArgs),
+    #[command(subcommand)]
+    Proposal(proposal::ProposalAction),
 }
 
 /// The headings of `rep --help`, each with the first command below it, in the order of [`Command`].
@@ -141,7 +143,7 @@ pub(crate) fn parse() -> Cli {
         Ok(cli)
     });
     parsed.unwrap_or_else(|error| {
-        let error = old_words::with_command(error, &env::arguments());
+        let error = old_words::with_command(error, &env::arguments(), &command());
         let mut words = env::arguments().into_iter().take_while(|word| *word != "--");
         if error.use_stderr() && words.any(|word| word == "--json") {
             let document = serde_json::Value::from(json(&usage_error(&error)));

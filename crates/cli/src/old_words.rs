@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::cli::command;
 use crate::wire::shell_word;
 
 /// The words, each with the command to type instead. Words in capitals stand for the first arguments; all others follow.
@@ -36,24 +35,24 @@ const OLD_WORDS: &[(&str, &str)] = &[
     ("verify", "list --origin --changed"),
 ];
 
-/// Returns `error`, with the command to type if it is about an old word in the command line `typed`.
-pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString]) -> clap::Error {
+/// Returns `error` of the command line `typed`, with the command of `rep` to type if it is about an old word.
+pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &clap::Command) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let typed: Vec<String> = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let Some(at) = typed.iter().position(|typed| typed == word) else { return error };
     let before: Vec<String> = typed[..at].iter().filter(|word| *word != "help").cloned().collect();
     // A word below a command is not an old one.
-    if before.iter().any(|word| command().find_subcommand(word).is_some()) {
+    if before.iter().any(|word| rep.find_subcommand(word).is_some()) {
         return error;
     }
-    let Some(now) = command_now(&before, word, &typed[at + 1..]) else { return error };
+    let Some(now) = command_now(rep, &before, word, &typed[at + 1..]) else { return error };
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("type `{now}`").into()]));
     error
 }
 
 /// Returns the command line to type for the old `word` between the arguments `before` and `after`, which is left out if it does not fit.
-fn command_now(before: &[String], word: &str, after: &[String]) -> Option<String> {
+fn command_now(rep: &clap::Command, before: &[String], word: &str, after: &[String]) -> Option<String> {
     let command = match (word, after.first().map(String::as_str)) {
         ("proposals", Some("show" | "approve" | "reject" | "rebase")) => "proposal",
         ("use", None) => "kit list",
@@ -67,7 +66,7 @@ fn command_now(before: &[String], word: &str, after: &[String]) -> Option<String
     };
     let mut words: Vec<String> = command.split(' ').map(argument).collect();
     words.extend(after.cloned());
-    if !is_known(&words) {
+    if !is_known(rep, &words) {
         words = command.split(' ').map(str::to_owned).collect();
     }
     let words = before.iter().chain(&words).map(|word| format!(" {}", shell_word(word)));
@@ -75,15 +74,16 @@ fn command_now(before: &[String], word: &str, after: &[String]) -> Option<String
 }
 
 /// Returns `true` if there is a command with these words, although some may be missing.
-fn is_known(words: &[String]) -> bool {
+fn is_known(rep: &clap::Command, words: &[String]) -> bool {
     let unknown = [ErrorKind::InvalidSubcommand, ErrorKind::UnknownArgument, ErrorKind::ArgumentConflict];
     let line = std::iter::once("rep").chain(words.iter().map(String::as_str));
-    command().try_get_matches_from(line).map_or_else(|error| !unknown.contains(&error.kind()), |_| true)
+    rep.clone().try_get_matches_from(line).map_or_else(|error| !unknown.contains(&error.kind()), |_| true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command;
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -93,7 +93,10 @@ mod tests {
     fn every_old_word_leads_to_a_command() {
         for (old, now) in OLD_WORDS {
             // A word that is a command needs no other.
-            assert!(command().find_subcommand(old).is_some() || is_known(&words(now)), "{old}: {now}");
+            assert!(
+                command().find_subcommand(old).is_some() || is_known(&command(), &words(now)),
+                "{old}: {now}"
+            );
         }
     }
 
@@ -101,7 +104,7 @@ mod tests {
     fn the_command_has_the_arguments_that_fit() {
         let check = |old: &str, expect: &str| {
             let old = words(old);
-            assert_eq!(command_now(&[], &old[0], &old[1..]).as_deref(), Some(expect), "{old:?}");
+            assert_eq!(command_now(&command(), &[], &old[0], &old[1..]).as_deref(), Some(expect), "{old:?}");
         };
         check("outdated", "rep update --dry-run");
         check("outdated pdf --user", "rep update --dry-run pdf --user");
@@ -119,6 +122,6 @@ mod tests {
         check("rm pdf", "rep remove pdf");
         check("ls --verbose", "rep list");
         check("find it's", r"rep search 'it'\''s'");
-        assert_eq!(command_now(&[], "nothing", &[]), None);
+        assert_eq!(command_now(&command(), &[], "nothing", &[]), None);
     }
 }

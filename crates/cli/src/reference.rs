@@ -48,21 +48,22 @@ fn cli() {
     );
     let mut root = command();
     root.build();
-    sections(&mut page, "rep", &root);
+    sections(&mut page, "rep", &root, &root);
     check("cli.md", &page);
 }
 
-/// Writes the help of `command` and of every command below it. The global options are listed once, for `rep`.
-fn sections(page: &mut String, heading: &str, command: &clap::Command) {
+/// Writes the help of `command` and of every command below it. The options of `root` are listed once.
+fn sections(page: &mut String, heading: &str, command: &clap::Command, root: &clap::Command) {
     let mut own = command.clone().term_width(100).mut_args(|arg| {
-        let is_global = arg.is_global_set() || arg.get_id() == ROOT;
-        arg.hide(is_global && heading != "rep")
+        let is_of_root = (arg.is_global_set() || arg.get_id() == ROOT)
+            && root.get_arguments().any(|other| other.get_id() == arg.get_id());
+        arg.hide(is_of_root && heading != "rep")
     });
     let help = own.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## {heading}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-        sections(page, &format!("{heading} {}", below.get_name()), below);
+        sections(page, &format!("{heading} {}", below.get_name()), below, root);
     }
 }
 

@@ -32,14 +32,6 @@ impl ServedArgs {
     }
 }
 
-/// The store that a command is about.
-#[derive(Debug, Args)]
-pub(crate) struct StoreArg {
-    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
-    #[arg(long, value_name = "URL")]
-    pub(crate) store: Option<String>,
-}
-
 /// Returns `text` if it can be the name of a channel.
 pub(crate) fn channel_name(text: &str) -> Result<String, String> {
     match SkillName::new(text) {

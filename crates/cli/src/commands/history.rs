@@ -32,21 +32,14 @@ pub(crate) struct HistoryArgs {
     /// Show what changed from one version to another; without the newer one, to the files as they are now; without any, since the newest
     #[arg(long, value_name = "VERSION", num_args = 0..=2, conflicts_with = "restore")]
     diff: Option<Vec<u64>>,
-    /// Restore this version
-    #[arg(long, value_name = "VERSION")]
-    restore: Option<u64>,
-    /// With --restore: also replace edits that no version holds; they are recorded as a version first
-    #[arg(long, requires = "restore")]
-    force: bool,
-    /// With --restore: do not ask
-    #[arg(long, short, requires = "restore")]
-    yes: bool,
+    #[command(flatten)]
+    restore: restore::RestoreArgs,
 }
 
 impl HistoryArgs {
     /// Returns `true` if the command changes files of the skill.
     pub(crate) fn restores(&self) -> bool {
-        self.restore.is_some()
+        self.restore.version.is_some()
     }
 }
 
@@ -55,8 +48,8 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &HistoryArgs) -> Res
     if let Some(versions) = &args.diff {
         return diff::run(ui, workspace, &args.name, versions);
     }
-    if let Some(number) = args.restore {
-        return restore::run(ui, workspace, args, number);
+    if let Some(number) = args.restore.version {
+        return restore::run(ui, workspace, &args.name, number, &args.restore);
     }
     if let Some(location) = &args.store {
         let versions = workspace.store_at(Some(location))?.versions(&published_identity(&args.name))?;

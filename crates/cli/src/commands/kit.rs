@@ -23,15 +23,9 @@ use crate::wire::{Library, Workspace, shell_word, with_settings};
 /// A kit is a choice of skills in the configuration: `[kits.web]` with `skills`, a list of names and patterns. While kits are in
 /// use, all other skills are disabled for everything that goes through `rep`: no catalog, list, search or tool has them, and no
 /// MCP client is offered them. Skills that are disabled by name stay so.
-#[derive(Debug, Args)]
-#[command(disable_help_subcommand = true)]
-pub(crate) struct KitArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(disable_help_subcommand = true)]
+pub(crate) enum KitAction {
     Use(UseArgs),
     /// Lists the kits, and shows which are in use
     List,
@@ -41,7 +35,7 @@ enum Action {
 ///
 /// The choice is the user's own, for the project that the working directory is in; with `--shell` it is for one shell.
 #[derive(Debug, Args)]
-struct UseArgs {
+pub(crate) struct UseArgs {
     /// The kits to use
     #[arg(
         value_name = "KIT",
@@ -77,10 +71,10 @@ struct KitJson<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &KitArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -> Result<Exit, CliError> {
     // A kit in use that is gone must not be in the way of choosing another.
     let settings = settings::load_without_kits(&env, &globals.workspace_options())?;
-    if let Action::Use(args) = &args.action {
+    if let KitAction::Use(args) = action {
         for name in &args.kits {
             expect_kit(&settings, name)?;
         }
@@ -95,7 +89,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &KitArgs) -> Re
     if ui.is_json() {
         return write_json(ui, &workspace, &library, choice.as_ref());
     }
-    let Action::Use(args) = &args.action else {
+    let KitAction::Use(args) = action else {
         return show(ui, &workspace, &library, choice.as_ref());
     };
     let project = workspace.shown(&kit_choice::project(&workspace.env).display().to_string());

@@ -22,49 +22,46 @@ use crate::wire::{Library, Workspace};
 use repertoire_app::review::recovered_library;
 
 /// Proposes changes of skills, lists them and decides about them
-#[derive(Debug, Args)]
-#[command(disable_help_subcommand = true)]
-pub(crate) struct ProposalArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(disable_help_subcommand = true)]
+pub(crate) enum ProposalAction {
     New(new::NewArgs),
     #[command(flatten)]
     Review(ReviewAction),
 }
 
 #[derive(Debug, Subcommand)]
-enum ReviewAction {
+pub(crate) enum ReviewAction {
     /// Lists the proposals about skills of this library that wait for a decision
-    List(ListArgs),
+    List {
+        /// List decided ones and those of other libraries, too
+        #[arg(long)]
+        all: bool,
+    },
     /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect on trigger evals
     Show(OneArgs),
     /// Approves a proposal: its files are written, all at once
     Approve(ApproveArgs),
     /// Rejects a proposal; the same change is not accepted again
-    Reject(RejectArgs),
+    Reject {
+        /// The number of the proposal
+        id: u64,
+        /// Why it is rejected
+        #[arg(long, value_name = "TEXT")]
+        why: String,
+    },
     /// Repeats the change of a stale proposal on the skill as it is now
     Rebase(OneArgs),
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
-    /// List decided ones and those of other libraries, too
-    #[arg(long)]
-    all: bool,
-}
-
-#[derive(Debug, Args)]
-struct OneArgs {
+pub(crate) struct OneArgs {
     /// The number of the proposal
     id: u64,
 }
 
 #[derive(Debug, Args)]
-struct ApproveArgs {
+pub(crate) struct ApproveArgs {
     /// The number of the proposal
     id: u64,
     /// Do not ask
@@ -72,20 +69,11 @@ struct ApproveArgs {
     yes: bool,
 }
 
-#[derive(Debug, Args)]
-struct RejectArgs {
-    /// The number of the proposal
-    id: u64,
-    /// Why it is rejected
-    #[arg(long, value_name = "TEXT")]
-    why: String,
-}
-
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ProposalArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::New(args) => new::run(ui, workspace, args),
-        Action::Review(action) => review(ui, workspace, action),
+pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, action: &ProposalAction) -> Result<Exit, CliError> {
+    match action {
+        ProposalAction::New(args) => new::run(ui, workspace, args),
+        ProposalAction::Review(action) => review(ui, workspace, action),
     }
 }
 
@@ -96,7 +84,7 @@ fn review(ui: &mut Ui, workspace: &Workspace, action: &ReviewAction) -> Result<E
     let mut reviewer = Reviewer::new(&*store, &library.registry, &author, SystemTime::now());
     reviewer.new_skills = rules.new_skills.as_deref();
     match action {
-        ReviewAction::List(ListArgs { all }) => {
+        ReviewAction::List { all } => {
             reviewer.find_stale()?;
             list(ui, &library, &reviewer, *all)
         }
@@ -105,7 +93,7 @@ fn review(ui: &mut Ui, workspace: &Workspace, action: &ReviewAction) -> Result<E
             show(ui, workspace, &*store, &library, &proposal)
         }
         ReviewAction::Approve(args) => approve(ui, workspace, &library, &reviewer, args),
-        ReviewAction::Reject(RejectArgs { id, why }) => {
+        ReviewAction::Reject { id, why } => {
             if why.trim().is_empty() {
                 return Err(CliError::usage("--why is empty: say why the proposal is rejected"));
             }

@@ -16,18 +16,24 @@ use crate::wire::Workspace;
 pub(crate) struct TeamArgs {
     #[command(subcommand)]
     action: Action,
+    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
+    #[arg(long, value_name = "URL", global = true)]
+    store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    Channel(channel::ChannelArgs),
-    Token(token::TokenArgs),
+    #[command(subcommand)]
+    Channel(channel::ChannelAction),
+    #[command(subcommand)]
+    Token(token::TokenAction),
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &TeamArgs) -> Result<Exit, CliError> {
+    let store = args.store.as_deref();
     match &args.action {
-        Action::Channel(args) => channel::run(ui, workspace, args),
-        Action::Token(args) => token::run(ui, workspace, args),
+        Action::Channel(action) => channel::run(ui, workspace, store, action),
+        Action::Token(action) => token::run(ui, workspace, store, action),
     }
 }

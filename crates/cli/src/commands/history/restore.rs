@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
+use clap::Args;
 use pollster::block_on;
 use repertoire::Entry;
 use repertoire::history::{capture, lock_skill, record, write_skill};
@@ -11,25 +12,39 @@ use repertoire::store::{Origin, Store, skill_files};
 use repertoire_app::view::{RollbackView, VersionView};
 use repertoire_model::patch::{self, SkillFiles};
 
-use super::HistoryArgs;
 use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
 use crate::ui::{Style, Ui};
 use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, recovered_library};
 
-/// Restores the version `number`.
+/// The options that restore a version.
+#[derive(Debug, Args)]
+pub(super) struct RestoreArgs {
+    /// Restore this version
+    #[arg(id = "restore", long = "restore", value_name = "VERSION")]
+    pub(super) version: Option<u64>,
+    /// With --restore: also replace edits that no version holds; they are recorded as a version first
+    #[arg(long, requires = "restore")]
+    force: bool,
+    /// With --restore: do not ask
+    #[arg(long, short, requires = "restore")]
+    yes: bool,
+}
+
+/// Restores the version `number` of the skill called `wanted`.
 pub(super) fn run(
     ui: &mut Ui,
     workspace: &Workspace,
-    args: &HistoryArgs,
+    wanted: &str,
     number: u64,
+    args: &RestoreArgs,
 ) -> Result<Exit, CliError> {
     let store = workspace.store()?;
     let library = recovered_library(workspace, &*store)?;
-    let (entry, skill, name) = match library.find_any(&args.name) {
+    let (entry, skill, name) = match library.find_any(wanted) {
         Ok(entry) => (Some(entry), entry.record_identity(), entry.name().as_str()),
-        Err(error) => (None, deleted_skill(&library, &*store, &args.name)?.ok_or(error)?, args.name.as_str()),
+        Err(error) => (None, deleted_skill(&library, &*store, wanted)?.ok_or(error)?, wanted),
     };
     let versions = store.versions(&skill)?;
     let Some(wanted) = versions.iter().find(|version| version.number == number) else {

@@ -23,7 +23,7 @@ use crate::wire::Workspace;
 /// The change is a unified diff over text files of the skill, from a file or from standard input. It is applied in memory and must leave
 /// the skill valid; nothing is written before `rep proposal approve`.
 #[derive(Debug, Args)]
-pub(super) struct NewArgs {
+pub(crate) struct NewArgs {
     /// The skill, as NAME or as SOURCE:NAME; with --new, the name of the new skill
     #[arg(add = skill_names())]
     name: String,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use repertoire::store::{ReleaseChange, Store};
 use repertoire_model::Digest;
 use serde_json::{Value, json};
@@ -11,32 +11,21 @@ use serde_json::{Value, json};
 use crate::channel_changes::ChannelChanges;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::served::{STABLE, StoreArg, channel_name};
+use crate::served::{STABLE, channel_name};
 use crate::ui::{Align, Column, Table, Ui};
 use crate::wire::Workspace;
 
 /// Shows, promotes and rolls back what is published in a store
-#[derive(Debug, Args)]
-#[command(disable_help_subcommand = true)]
-pub(super) struct ChannelArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(disable_help_subcommand = true)]
+pub(super) enum ChannelAction {
     /// Lists the channels
-    List {
-        #[command(flatten)]
-        at: StoreArg,
-    },
+    List,
     /// Lists the skills of a channel
     Show {
         /// The channel
         #[arg(default_value = STABLE, value_parser = channel_name)]
         channel: String,
-        #[command(flatten)]
-        at: StoreArg,
     },
     /// Gives a channel the versions that another one has
     Promote {
@@ -52,8 +41,6 @@ enum Action {
         /// The channel that gets them
         #[arg(long, value_name = "CHANNEL", default_value = STABLE, value_parser = channel_name)]
         to: String,
-        #[command(flatten)]
-        at: StoreArg,
     },
     /// Undoes the newest release of a channel, or the last change of the named skills
     ///
@@ -66,26 +53,25 @@ enum Action {
         /// The channel
         #[arg(long, value_name = "CHANNEL", default_value = STABLE, value_parser = channel_name)]
         channel: String,
-        #[command(flatten)]
-        at: StoreArg,
     },
 }
 
 /// Runs the command.
-pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &ChannelArgs) -> Result<Exit, CliError> {
-    let (Action::List { at }
-    | Action::Show { at, .. }
-    | Action::Promote { at, .. }
-    | Action::Rollback { at, .. }) = &args.action;
-    let store = &*workspace.store_at(at.store.as_deref())?;
-    let option = Workspace::store_option(at.store.as_deref(), store);
-    match &args.action {
-        Action::List { .. } => list(ui, store)?,
-        Action::Show { channel, .. } => {
+pub(super) fn run(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    location: Option<&str>,
+    action: &ChannelAction,
+) -> Result<Exit, CliError> {
+    let store = &*workspace.store_at(location)?;
+    let option = Workspace::store_option(location, store);
+    match action {
+        ChannelAction::List => list(ui, store)?,
+        ChannelAction::Show { channel } => {
             expect_channel(store, channel)?;
             show(ui, store, channel)?;
         }
-        Action::Promote { names, all, from, to, .. } => {
+        ChannelAction::Promote { names, all, from, to } => {
             expect_channel(store, from)?;
             let source = skills(store, from)?;
             // A skill that was removed from the channel is removed from the other one, too; one that it never had stays.
@@ -105,7 +91,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &ChannelArgs) -> Res
             }
             release(ui, workspace, store, to, &names.iter().collect::<Vec<_>>(), change)?;
         }
-        Action::Rollback { names, channel, .. } => {
+        ChannelAction::Rollback { names, channel } => {
             expect_channel(store, channel)?;
             let newest = if names.is_empty() { store.newest_names(channel)? } else { names.clone() };
             let change = |name: &String| match store.releases(channel, name)?.as_slice() {

@@ -14,7 +14,6 @@ use crate::age::age;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::served::StoreArg;
 use crate::ui::{Align, Column, Table, Ui, escape};
 use crate::wire::Workspace;
 
@@ -24,15 +23,9 @@ const SECRET_BYTES: usize = 32;
 /// Makes, lists and revokes tokens of people and programs for `rep serve --http`
 ///
 /// Tokens are kept as digests in the store, and take effect on running servers within seconds.
-#[derive(Debug, Args)]
-#[command(disable_help_subcommand = true)]
-pub(super) struct TokenArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(disable_help_subcommand = true)]
+pub(super) enum TokenAction {
     /// Makes a token and prints it, once
     Create(CreateArgs),
     /// Lists the tokens, without their secrets
@@ -40,21 +33,17 @@ enum Action {
         /// Revoked tokens and those that have ended, too
         #[arg(long)]
         all: bool,
-        #[command(flatten)]
-        at: StoreArg,
     },
     /// Revokes tokens
     Revoke {
         /// The names of people or programs, each with all of its tokens, or the ids of single tokens
         #[arg(value_name = "NAME|ID", required = true)]
         tokens: Vec<String>,
-        #[command(flatten)]
-        at: StoreArg,
     },
 }
 
 #[derive(Debug, Args)]
-struct CreateArgs {
+pub(super) struct CreateArgs {
     /// The person or program that it stands for; events and proposals name it
     #[arg(long, value_name = "NAME", value_parser = principal_name)]
     name: String,
@@ -76,8 +65,6 @@ struct CreateArgs {
     /// Give access to the skills of this kit of the server's configuration only, beside those of --allow
     #[arg(long, value_name = "KIT")]
     kit: Vec<String>,
-    #[command(flatten)]
-    at: StoreArg,
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
@@ -94,23 +81,30 @@ fn principal_name(text: &str) -> Result<String, String> {
 }
 
 /// Runs the command.
-pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &TokenArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::Create(args) => create(ui, workspace, args),
-        Action::List { all, at } => {
-            let store = workspace.store_at(at.store.as_deref())?;
-            list(ui, &*store, *all)
-        }
-        Action::Revoke { tokens, at } => {
-            let store = workspace.store_at(at.store.as_deref())?;
-            let option = Workspace::store_option(at.store.as_deref(), &*store);
+pub(super) fn run(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    location: Option<&str>,
+    action: &TokenAction,
+) -> Result<Exit, CliError> {
+    match action {
+        TokenAction::Create(args) => create(ui, workspace, location, args),
+        TokenAction::List { all } => list(ui, &*workspace.store_at(location)?, *all),
+        TokenAction::Revoke { tokens } => {
+            let store = workspace.store_at(location)?;
+            let option = Workspace::store_option(location, &*store);
             revoke(ui, workspace, &*store, tokens, &option)
         }
     }
 }
 
-fn create(ui: &mut Ui, workspace: &Workspace, args: &CreateArgs) -> Result<Exit, CliError> {
-    let store = workspace.store_to(args.at.store.as_deref())?;
+fn create(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    location: Option<&str>,
+    args: &CreateArgs,
+) -> Result<Exit, CliError> {
+    let store = workspace.store_to(location)?;
     let now = SystemTime::now();
     let secret = secret()?;
     let role = Role::parse(&args.role).unwrap_or_default();
