@@ -5,93 +5,76 @@ mod decisions;
 mod surroundings;
 
 use repertoire::{Entry, Lookup, Registry};
-use serde::Serialize;
 
+use self::surroundings::Surroundings;
 use crate::error::Error;
-use crate::view::DiagnosticView;
-use crate::workspace::{ComparedOrigin, Library, OriginJson, Workspace};
+use crate::view::{AbsenceView, DiagnosticView, ExplainedSkillView, ExplanationView, OriginView};
+use crate::workspace::{Library, Workspace};
 
-pub use absence::{Absence, NearMiss, Reason, SearchedPlace, first_of};
-pub use decisions::Decision;
-pub use surroundings::SeeingClient;
-use surroundings::Surroundings;
-
-/// The explanation of all skills that a name may mean.
-#[derive(Debug, Serialize)]
-pub struct Explanation {
-    /// The name.
-    pub name: String,
-    /// `true` if there is such a skill.
-    pub found: bool,
-    /// The skills.
-    pub skills: Vec<ExplainedSkill>,
-    /// The reasons that there is none.
-    #[serde(flatten)]
-    pub absence: Option<Absence>,
-}
-
-/// A skill with every decision about it.
-#[derive(Debug, Serialize)]
-pub struct ExplainedSkill {
-    /// Its name.
-    pub name: String,
-    /// Its source.
-    pub source: String,
-    /// Its path.
-    pub path: String,
-    /// Its state.
-    pub state: &'static str,
-    /// The decisions, in the order they were made.
-    pub decisions: Vec<Decision>,
-    /// The records of installers about it.
-    pub origins: Vec<OriginJson>,
-    /// The clients on this machine.
-    pub clients: Vec<SeeingClient>,
-    /// The findings of the rules.
-    pub diagnostics: Vec<DiagnosticView>,
-}
+pub use absence::first_of;
 
 /// Returns the explanation of the skills of `library` that `name` may mean: all of that name, or the one of that source.
-pub fn explain(workspace: &Workspace, library: &Library, name: &str) -> Result<Explanation, Error> {
+pub fn explain(workspace: &Workspace, library: &Library, name: &str) -> Result<ExplanationView, Error> {
     let entries = meant(library, name);
     let (found, mut skills) = (!entries.is_empty(), Vec::new());
-    let absence = (!found).then(|| Absence::of(workspace, library, name));
+    let absence = (!found).then(|| AbsenceView::of(workspace, library, name));
     if found {
         let refusal = pollster::block_on(library.registry.accepted()).err();
         let surroundings = Surroundings::of(workspace, library);
         for entry in entries {
-            let found = pollster::block_on(library.registry.check(entry));
-            let mut decisions = decisions::of(workspace, library, entry, &found, refusal.as_ref())?;
-            decisions.extend(surroundings.decisions(workspace, library, entry));
-            skills.push(ExplainedSkill {
-                name: entry.name().to_string(),
-                source: entry.source.to_string(),
-                path: entry.path.to_string(),
-                state: entry.state.as_str(),
-                decisions,
-                origins: surroundings.origins(entry).iter().map(ComparedOrigin::json).collect(),
-                clients: surroundings.clients(entry),
-                diagnostics: found.iter().map(|found| DiagnosticView::of_skill(entry, found)).collect(),
-            });
+            let mut skill = explained(workspace, library, entry, refusal.as_ref())?;
+            add_surroundings(&mut skill, &surroundings, workspace, library, entry);
+            skills.push(skill);
         }
     }
-    Ok(Explanation { name: name.to_owned(), found, skills, absence })
+    Ok(ExplanationView { name: name.to_owned(), found, skills, absence })
 }
 
-/// Returns the decisions about the skill of `registry`, which is open, called `name`.
-pub fn decisions(workspace: &Workspace, registry: &Registry, name: &str) -> Result<Vec<Decision>, Error> {
+/// Returns the explanation of the skill of `registry`, which is open, called `name`.
+pub fn explain_one(
+    workspace: &Workspace,
+    registry: &Registry,
+    name: &str,
+) -> Result<ExplainedSkillView, Error> {
     let library = workspace.library_of(registry);
     let Some(entry) = meant(&library, name).into_iter().next() else {
         return Err(Error::no(format!("there is no skill `{name}`")));
     };
     let refusal = pollster::block_on(library.registry.accepted()).err();
-    let found = pollster::block_on(library.registry.check(entry));
-    let mut decisions = decisions::of(workspace, &library, entry, &found, refusal.as_ref())?;
+    let mut skill = explained(workspace, &library, entry, refusal.as_ref())?;
     // Installers and clients of this machine have to do with skills in directories alone.
     if entry.identity.is_some() {
-        decisions.extend(Surroundings::of(workspace, &library).decisions(workspace, &library, entry));
+        let surroundings = Surroundings::of(workspace, &library);
+        add_surroundings(&mut skill, &surroundings, workspace, &library, entry);
     }
-    Ok(decisions)
+    Ok(skill)
+}
+
+/// Returns the decisions about `entry` and the findings of the rules; `refusal` is why the policy refuses the library.
+fn explained(
+    workspace: &Workspace,
+    library: &Library,
+    entry: &Entry,
+    refusal: Option<&repertoire::Error>,
+) -> Result<ExplainedSkillView, Error> {
+    let found = pollster::block_on(library.registry.check(entry));
+    let mut skill = ExplainedSkillView::new(entry);
+    skill.decisions = decisions::of(workspace, library, entry, &found, refusal)?;
+    skill.diagnostics = found.iter().map(|found| DiagnosticView::of_skill(entry, found)).collect();
+    Ok(skill)
+}
+
+/// Adds the installers and the clients around `entry` to `skill`.
+fn add_surroundings(
+    skill: &mut ExplainedSkillView,
+    surroundings: &Surroundings,
+    workspace: &Workspace,
+    library: &Library,
+    entry: &Entry,
+) {
+    skill.decisions.extend(surroundings.decisions(workspace, library, entry));
+    skill.origins = surroundings.origins(entry).iter().map(OriginView::new).collect();
+    skill.clients = surroundings.clients(entry);
 }
 
 /// Returns the skills that `name` may mean: all of that name, or the one of that source.

@@ -10,8 +10,11 @@ pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod install;
+pub mod origin;
 pub mod review;
+pub mod stats;
 pub mod switch;
+pub mod token_counter;
 pub mod view;
 pub mod workspace;
 

@@ -27,7 +27,6 @@ mod served;
 mod server;
 mod standard_input;
 mod terminal_approver;
-mod token_counter;
 mod ui;
 mod wire;
 

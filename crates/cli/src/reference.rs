@@ -10,8 +10,9 @@ use std::path::PathBuf;
 
 use repertoire::config::{AGENT_KEYS, KEYS, Settings, ValueKind};
 use repertoire_app::view::{
-    CatalogView, FileListView, ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView,
-    SkillView, VersionDiffView, VersionListView,
+    CatalogView, DoctorView, ExplanationView, FileListView, OriginReportView, ProposalDetailView,
+    ProposalListView, ProposalView, RollbackView, SearchView, SkillDetailView, SkillView, StatsView,
+    VersionDiffView, VersionListView,
 };
 use repertoire_model::Profile;
 use schemars::generate::SchemaSettings;
@@ -177,6 +178,11 @@ fn exit_codes() {
 const VIEWS: &[(&str, SchemaOf)] = &[
     ("`rep list`, each of `skills`", SchemaGenerator::subschema_for::<SkillView>),
     ("`rep catalog`", SchemaGenerator::subschema_for::<CatalogView>),
+    ("`rep show`", SchemaGenerator::subschema_for::<SkillDetailView>),
+    ("`rep explain`", SchemaGenerator::subschema_for::<ExplanationView>),
+    ("`rep doctor`", SchemaGenerator::subschema_for::<DoctorView>),
+    ("`rep stats`", SchemaGenerator::subschema_for::<StatsView>),
+    ("`rep verify`", SchemaGenerator::subschema_for::<OriginReportView>),
     ("`rep files`", SchemaGenerator::subschema_for::<FileListView>),
     ("`rep search`", SchemaGenerator::subschema_for::<SearchView>),
     ("`rep history NAME`", SchemaGenerator::subschema_for::<VersionListView>),
@@ -188,7 +194,12 @@ const VIEWS: &[(&str, SchemaOf)] = &[
 ];
 
 /// Views with the keys of another one and more.
-const EXTENSIONS: &[(&str, &str)] = &[("ProposalDetailView", "ProposalView")];
+const EXTENSIONS: &[(&str, &str)] = &[
+    ("ProposalDetailView", "ProposalView"),
+    ("RecordedSkillView", "OriginView"),
+    ("SkillDetailView", "SkillView"),
+    ("UsedSkillView", "UsageView"),
+];
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 

@@ -11,10 +11,10 @@ use crate::error::CliError;
 use crate::globals::Globals;
 use crate::ui::{TerminalReporter, Ui, escape};
 
+pub(crate) use repertoire_app::origin::{ComparedOrigin, MODE_CHANGED, compared_origins, routes};
 pub(crate) use repertoire_app::workspace::{
-    ComparedOrigin, ExecRequest, Library, MODE_CHANGED, OriginJson, SearchableLibrary, Workspace,
-    compared_origins, enable_command, kits_in_use, narrowed, notices, origin_json, routes, shell_word,
-    skill_directory,
+    ExecRequest, Library, SearchableLibrary, Workspace, enable_command, kits_in_use, narrowed, notices,
+    shell_word, skill_directory,
 };
 
 /// Returns the workspace of a command, whose configuration is read.

@@ -95,7 +95,7 @@ fn the_dashboard_shows_the_library_at_hand() {
         assert_eq!(status, 200, "{page}: {body}");
     }
     assert_eq!(dashboard.json("/api/v1/overview")["loads"], 1);
-    let explained = dashboard.json("/api/v1/skills/alpha/explain");
+    let explained = dashboard.json("/api/v1/skills/alpha/explain")["skills"][0].clone();
     assert!(explained["decisions"].as_array().unwrap().iter().any(|decision| decision["topic"] == "found"));
     assert_eq!(explained["agents"][0]["sees"], false);
     let parts = dashboard.json("/api/v1/health")["parts"].clone();

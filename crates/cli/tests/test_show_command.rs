@@ -80,6 +80,16 @@ fn json_has_every_key() {
     insta::assert_snapshot!(sandbox.run(&["show", "alpha", "--json", "--reference", "guide.md"]).stdout, @r##"
     {
       "name": "alpha",
+      "address": "alpha",
+      "description": "Does alpha things well. Use when alpha is asked for.",
+      "source": "project:.agents/skills",
+      "path": "[DIR]/project/.agents/skills/alpha",
+      "version": null,
+      "author": null,
+      "tags": [],
+      "state": "active",
+      "is_offered": true,
+      "diagnostics": [],
       "body": "",
       "available_references": [
         "guide.md"
@@ -88,22 +98,17 @@ fn json_has_every_key() {
         "run.sh"
       ],
       "available_assets": [],
-      "reference_content": "one\ntwo\nthree\n",
-      "script_content": null,
-      "asset_content": null,
-      "error": null,
-      "path": "[DIR]/project/.agents/skills/alpha",
-      "source": "project:.agents/skills",
-      "description": "Does alpha things well. Use when alpha is asked for.",
-      "version": null,
-      "author": null,
       "license": null,
       "compatibility": null,
       "allowed_tools": [],
       "frontmatter": {
         "name": "alpha",
         "description": "Does alpha things well. Use when alpha is asked for."
-      }
+      },
+      "reference_content": "one\ntwo\nthree\n",
+      "script_content": null,
+      "asset_content": null,
+      "error": null
     }
     "##);
     let run = sandbox.run(&["show", "nope", "--json"]);

@@ -585,7 +585,8 @@ fn reference(document: &Value) -> String {
             let answer =
                 answer.and_then(|name| name.rsplit('/').next()).filter(|name| name.ends_with("View"));
             if let Some(name) = answer {
-                page += &format!("\nThe answer is a [{name}](json.md#{}).\n", name.to_lowercase());
+                let article = if name.starts_with(['A', 'E', 'O', 'U']) { "an" } else { "a" };
+                page += &format!("\nThe answer is {article} [{name}](json.md#{}).\n", name.to_lowercase());
             }
             let parameters = operation["parameters"].as_array().unwrap().iter();
             let parameters: Vec<&Value> = parameters.filter(|parameter| parameter["in"] == "query").collect();

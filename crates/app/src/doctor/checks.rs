@@ -10,10 +10,10 @@ use repertoire::provider::Problem;
 use repertoire::{AgentPrompt, BindingOptions, Entry};
 use repertoire_model::{RuleId, Severity, State};
 use repertoire_sources::LOCK_FILE;
-use serde::Serialize;
 
 use crate::docs::docs;
 use crate::explain::first_of;
+use crate::view::{CheckStatus as Status, CheckView};
 use crate::workspace::environment::{self as env, Env};
 use crate::workspace::{Library, Reporter, UnreadableState, Workspace, WorkspaceOptions, settings};
 
@@ -23,35 +23,8 @@ use repertoire_model::text::count;
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
 
-/// The result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// It works.
-    Ok,
-    /// Something is not there or does not work, and need not.
-    Info,
-    /// It works in part.
-    Warn,
-    /// It does not work.
-    Error,
-}
-
-/// One line of `rep doctor`.
-#[derive(Debug, Serialize)]
-pub struct Check {
-    /// Its result.
-    pub status: Status,
-    /// Its subject.
-    pub topic: &'static str,
-    /// The result in words.
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-}
-
 /// Runs all checks of the workspace that `options` open in `env`.
-pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>) -> Vec<Check> {
+pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>) -> Vec<CheckView> {
     let mut checks = Checks(Vec::new());
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
     checks.environment(&env);
@@ -94,7 +67,7 @@ const READING: &str = if cfg!(target_os = "linux") {
     "files are opened beneath their skill through capability directories; links and special files are refused"
 };
 
-pub(super) struct Checks(Vec<Check>);
+pub(super) struct Checks(Vec<CheckView>);
 
 impl Checks {
     pub(super) fn add(
@@ -106,7 +79,7 @@ impl Checks {
     ) {
         // Some errors of databases have several lines.
         let message = message.into().lines().map(str::trim).collect::<Vec<_>>().join(" ");
-        self.0.push(Check { status, topic, message, hint: hint.map(str::to_owned) });
+        self.0.push(CheckView { status, topic, message, hint: hint.map(str::to_owned) });
     }
 
     pub(super) fn ok(&mut self, topic: &'static str, message: impl Into<String>) {

@@ -7,7 +7,8 @@ use repertoire_clients::connect::{
 };
 use repertoire_clients::link;
 
-use super::checks::{Checks, Status};
+use super::checks::Checks;
+use crate::view::CheckStatus as Status;
 use crate::workspace::{Library, Workspace, WorkspaceOptions, settings};
 
 /// The most links that are named one by one.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use repertoire::registry::watch::FollowMethod;
 
-use super::checks::{Checks, Status};
+use super::checks::Checks;
+use crate::view::CheckStatus as Status;
 use crate::workspace::Workspace;
 
 /// The time until a very large library is watched.

@@ -7,5 +7,5 @@ mod health;
 mod sandboxes;
 mod store;
 
-pub use checks::{Check, Status, checks};
+pub use checks::checks;
 pub use health::{HealthItem, HealthState, following, sandbox};

@@ -4,8 +4,9 @@ use repertoire::config::SandboxChoice;
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::text::count;
 
-use super::checks::{Checks, Status};
+use super::checks::Checks;
 use crate::error::is_denied;
+use crate::view::CheckStatus as Status;
 use crate::workspace::Workspace;
 
 impl Checks {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::checks::{Checks, Status, bytes};
+use super::checks::{Checks, bytes};
+use crate::view::CheckStatus as Status;
 use crate::workspace::Workspace;
 
 impl Checks {

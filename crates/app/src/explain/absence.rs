@@ -11,8 +11,8 @@ use repertoire::provider::fs::ScanLimits;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire_model::plugin::{MANIFEST_FILE, SKILLS};
 use repertoire_model::{SkillName, text};
-use serde::Serialize;
 
+use crate::view::{AbsenceView, NearMissReason, NearMissView, SearchedPlaceView};
 use crate::workspace::{Library, Workspace};
 
 /// The most skills of a group that are named.
@@ -27,76 +27,20 @@ const MAX_ENTRIES: usize = 10_000;
 /// The most directories that are searched for a skill that the scan did not reach.
 const MAX_DIRECTORIES: usize = 20_000;
 
-/// The explanation of a missing skill.
-#[derive(Debug, Serialize)]
-pub struct Absence {
-    /// The names of the skills that are nearest.
-    pub nearest: Vec<String>,
-    /// The places that were searched.
-    pub places: Vec<SearchedPlace>,
-    /// The directories that may have been meant.
-    pub near_misses: Vec<NearMiss>,
-}
-
-/// A place that was searched.
-#[derive(Debug, Serialize)]
-pub struct SearchedPlace {
-    /// Its source.
-    pub source: String,
-    /// Its path.
-    pub path: String,
-    /// `true` if it is there.
-    pub exists: bool,
-    /// The number of skills that it has.
-    pub skills: usize,
-}
-
-/// A directory that looks as if it were meant to be the skill.
-#[derive(Debug, Serialize)]
-pub struct NearMiss {
-    /// Its path.
-    pub path: String,
-    /// The reason that no skill was found there.
-    pub reason: Reason,
-    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group; the name of a plugin that is not enabled, or
-    /// the reason that it is rejected.
-    pub files: Vec<String>,
-}
-
-impl NearMiss {
+impl NearMissView {
     /// Returns it as a group, if it has no `SKILL.md` and skills of `library` lie below it.
     fn or_group(self, library: &Library) -> Self {
         let below =
             library.snapshot.entries().iter().filter(|entry| Path::new(&*entry.path).starts_with(&self.path));
         let names: Vec<String> = below.map(|entry| entry.name().to_string()).take(MAX_NAMED).collect();
-        if self.reason != Reason::NoManifest || names.is_empty() {
+        if self.reason != NearMissReason::NoManifest || names.is_empty() {
             return self;
         }
-        Self { reason: Reason::Group, files: names, ..self }
+        Self { reason: NearMissReason::Group, files: names, ..self }
     }
 }
 
-/// The reason that a directory is not the skill it may have been meant to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// It has no `SKILL.md`.
-    NoManifest,
-    /// It has none, and is a group of skills.
-    Group,
-    /// It, or a directory above it, is hidden or one that skills are never looked for in.
-    Skipped,
-    /// It lies inside a skill.
-    Inside,
-    /// It is deeper than `scan.max_depth`.
-    TooDeep,
-    /// Its plugin is installed in a client but not enabled.
-    DisabledPlugin,
-    /// Its plugin is rejected.
-    RejectedPlugin,
-}
-
-impl Absence {
+impl AbsenceView {
     /// Returns the explanation of the absence of `name`.
     pub(super) fn of(workspace: &Workspace, library: &Library, name: &str) -> Self {
         let nearest = match library.snapshot.find(name) {
@@ -104,7 +48,7 @@ impl Absence {
             Lookup::Found(_) | Lookup::Disabled(_) | Lookup::Quarantined(_) => Vec::new(),
         };
         let entries = library.snapshot.entries();
-        let looked = |place: &Place| SearchedPlace {
+        let looked = |place: &Place| SearchedPlaceView {
             source: place.root.label.clone(),
             path: place.root.path.display().to_string(),
             exists: matches!(place.presence, Presence::Found | Presence::SameAs(_)),
@@ -113,15 +57,15 @@ impl Absence {
         let known = |path: &Path| entries.iter().any(|entry| Path::new(&*entry.path) == path);
         // A place may lie below another one.
         let mut seen = HashSet::new();
-        let mut near_misses: Vec<NearMiss> = library
+        let mut near_misses: Vec<NearMissView> = library
             .places
             .iter()
             .filter(|place| place.presence == Presence::Found)
             .flat_map(|place| near_misses(place, name))
             .filter(|miss| !known(Path::new(&miss.path)) && seen.insert(miss.path.clone()))
             .map(|mut miss| {
-                if miss.reason == Reason::TooDeep && Path::new(&miss.path).ancestors().any(known) {
-                    miss.reason = Reason::Inside;
+                if miss.reason == NearMissReason::TooDeep && Path::new(&miss.path).ancestors().any(known) {
+                    miss.reason = NearMissReason::Inside;
                 }
                 miss.or_group(library)
             })
@@ -142,7 +86,7 @@ pub fn first_of(places: &[String]) -> String {
 }
 
 /// Returns the directories below `place` that `name` may have been meant to be.
-fn near_misses(place: &Place, name: &str) -> Vec<NearMiss> {
+fn near_misses(place: &Place, name: &str) -> Vec<NearMissView> {
     let mut limits = ScanLimits::default();
     limits.hidden = place.root.tier == Tier::Given;
     let wanted = SkillName::slug(name).map_or_else(|| name.to_lowercase(), |slug| slug.to_string());
@@ -163,12 +107,12 @@ fn near_misses(place: &Place, name: &str) -> Vec<NearMiss> {
             let files = if is_near { like_manifest(&path) } else { Vec::new() };
             let has_manifest = files.iter().any(|file| file.eq_ignore_ascii_case("SKILL.md"));
             let reason = match (has_manifest, is_skipped) {
-                (false, _) => Reason::NoManifest,
-                (true, true) => Reason::Skipped,
-                (true, false) => Reason::TooDeep,
+                (false, _) => NearMissReason::NoManifest,
+                (true, true) => NearMissReason::Skipped,
+                (true, false) => NearMissReason::TooDeep,
             };
             if is_near && (has_manifest || depth == 1) {
-                misses.push(NearMiss { path: path.display().to_string(), reason, files });
+                misses.push(NearMissView { path: path.display().to_string(), reason, files });
             }
             if depth < MAX_DEPTH && visited + pending.len() < MAX_DIRECTORIES {
                 pending.push((path, depth + 1, is_skipped));
@@ -180,21 +124,25 @@ fn near_misses(place: &Place, name: &str) -> Vec<NearMiss> {
 }
 
 /// Returns the directories called `name` in plugins that are not enabled or were rejected.
-fn plugin_misses(workspace: &Workspace, library: &Library, name: &str) -> Vec<NearMiss> {
-    let miss = |skills: &Path, reason: Reason, text: &str| {
+fn plugin_misses(workspace: &Workspace, library: &Library, name: &str) -> Vec<NearMissView> {
+    let miss = |skills: &Path, reason: NearMissReason, text: &str| {
         let path = skills.join(SkillName::new(name)?.as_str());
         let is_skill = path.join("SKILL.md").is_file();
-        is_skill.then(|| NearMiss { path: path.display().to_string(), reason, files: vec![text.to_owned()] })
+        is_skill.then(|| NearMissView {
+            path: path.display().to_string(),
+            reason,
+            files: vec![text.to_owned()],
+        })
     };
     let disabled = workspace.disabled_plugins();
     let disabled = disabled.iter().filter_map(|root| {
         let plugin = root.label.strip_prefix("plugin:").unwrap_or(&root.label);
-        miss(&root.path, Reason::DisabledPlugin, plugin)
+        miss(&root.path, NearMissReason::DisabledPlugin, plugin)
     });
     let rejected = library.problems.iter().filter_map(|problem| {
         let manifest = Path::new(&problem.path).file_name() == Some(OsStr::new(MANIFEST_FILE));
         let skills = Path::new(&problem.path).parent().filter(|_| manifest)?.join(SKILLS);
-        miss(&skills, Reason::RejectedPlugin, &problem.diagnostic.message)
+        miss(&skills, NearMissReason::RejectedPlugin, &problem.diagnostic.message)
     });
     disabled.chain(rejected).collect()
 }

@@ -7,20 +7,10 @@ use repertoire::discovery::{Place, Presence};
 use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::error::Error;
+use crate::view::SkillDecisionView;
 use crate::workspace::{Library, Workspace, shell_word};
-
-/// A decision about a skill.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Decision {
-    /// The subject.
-    pub topic: &'static str,
-    /// The decision and its reason.
-    pub text: String,
-}
 
 /// Returns the decisions about `entry`, in which the rules found `found`; `refusal` is why the policy refuses the library.
 pub(super) fn of(
@@ -29,7 +19,7 @@ pub(super) fn of(
     entry: &Entry,
     found: &[Diagnostic],
     refusal: Option<&repertoire::Error>,
-) -> Result<Vec<Decision>, Error> {
+) -> Result<Vec<SkillDecisionView>, Error> {
     let mut decisions = Decisions(Vec::new());
     decisions.place(workspace, library, entry);
     decisions.identity(entry);
@@ -46,11 +36,11 @@ pub(super) fn of(
     Ok(decisions.0)
 }
 
-struct Decisions(Vec<Decision>);
+struct Decisions(Vec<SkillDecisionView>);
 
 impl Decisions {
     fn add(&mut self, topic: &'static str, text: impl Into<String>) {
-        self.0.push(Decision { topic, text: text.into() });
+        self.0.push(SkillDecisionView { topic, text: text.into() });
     }
 
     fn place(&mut self, workspace: &Workspace, library: &Library, entry: &Entry) {

@@ -1,6 +1,6 @@
 //! The origin of a skill, and the clients on this machine that read it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use repertoire::discovery::{Tier, plugin};
 use repertoire::{Entry, State};
@@ -8,10 +8,10 @@ use repertoire_clients::client_readers;
 use repertoire_clients::connect::{Connection, OwnEntries, connections};
 use repertoire_clients::{ClientReader, Places, SkillOnDisk};
 use repertoire_sources::origin::Origins;
-use serde::Serialize;
 
-use super::decisions::Decision;
-use crate::workspace::{ComparedOrigin, Library, Workspace, compared_origins};
+use crate::origin::{ComparedOrigin, compared_origins};
+use crate::view::{SeeingClientView, SkillDecisionView};
+use crate::workspace::{Library, Workspace};
 
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {
@@ -21,22 +21,7 @@ pub(super) struct Surroundings {
     places: Places,
 }
 
-/// A client on this machine, with what it gets of a skill.
-#[derive(Debug, Serialize)]
-pub struct SeeingClient {
-    /// Its word.
-    pub id: &'static str,
-    /// True if it reads the skill from files.
-    pub reads: bool,
-    /// True if it is connected to the MCP server.
-    pub connected: bool,
-    /// True if its own switch for the skill is turned off.
-    pub switched_off: bool,
-    /// The names by which it knows the skill, from files.
-    pub known_as: BTreeSet<String>,
-}
-
-impl SeeingClient {
+impl SeeingClientView {
     /// Returns the title of the client, with its own names for `entry` if they differ from the skill's name.
     fn titled(&self, reader: &ClientReader, entry: &Entry) -> String {
         let own = [Some(entry.name().as_str()), entry.document.manifest.name.as_deref()];
@@ -65,13 +50,13 @@ impl Surroundings {
     }
 
     /// Returns the clients, with what each gets of `entry`.
-    pub(super) fn clients(&self, entry: &Entry) -> Vec<SeeingClient> {
+    pub(super) fn clients(&self, entry: &Entry) -> Vec<SeeingClientView> {
         let skill = SkillOnDisk::of(entry);
         let is_connected = |id: &str| {
             let mut own = self.connections.iter().filter(|it| it.client.id == id && !it.is_off);
             own.any(|connection| connection.may_offer(&self.places, &skill.directory))
         };
-        let client = |reader: &ClientReader| SeeingClient {
+        let client = |reader: &ClientReader| SeeingClientView {
             id: reader.client.id,
             reads: reader.routes_in_use(&skill).next().is_some(),
             connected: is_connected(reader.client.id) && entry.state == State::Active,
@@ -82,29 +67,31 @@ impl Surroundings {
     }
 
     /// Returns the decisions about `entry`.
-    pub(super) fn decisions(&self, workspace: &Workspace, library: &Library, entry: &Entry) -> Vec<Decision> {
+    pub(super) fn decisions(
+        &self,
+        workspace: &Workspace,
+        library: &Library,
+        entry: &Entry,
+    ) -> Vec<SkillDecisionView> {
         let mut decisions = Vec::new();
         let origins = self.origins(entry);
         for compared in &origins {
-            let origin = &compared.origin;
-            let source = origin.in_words().map(|source| format!(" from {source}")).unwrap_or_default();
-            let record = workspace.shown(&origin.record.display().to_string());
-            let text = format!(
-                "installed by {}{source}, {} ({record})",
-                origin.installer.command(),
-                compared.state_in_words()
-            );
-            decisions.push(Decision { topic: "origin", text });
+            let record = workspace.shown(&compared.origin.record.display().to_string());
+            let text = format!("installed by {} ({record})", compared.in_words());
+            decisions.push(SkillDecisionView { topic: "origin", text });
         }
-        decisions.extend(plugin_of(workspace, library, entry).map(|text| Decision { topic: "plugin", text }));
+        decisions.extend(
+            plugin_of(workspace, library, entry).map(|text| SkillDecisionView { topic: "plugin", text }),
+        );
         for (_, text) in workspace.broken_records(&self.origins) {
-            decisions.push(Decision { topic: "origin", text });
+            decisions.push(SkillDecisionView { topic: "origin", text });
         }
         if origins.is_empty() && self.origins.faults.is_empty() {
-            decisions.push(Decision { topic: "origin", text: "no installer recorded it".to_owned() });
+            decisions
+                .push(SkillDecisionView { topic: "origin", text: "no installer recorded it".to_owned() });
         }
         let clients = self.clients(entry);
-        let titles = |is_meant: fn(&SeeingClient) -> bool| {
+        let titles = |is_meant: fn(&SeeingClientView) -> bool| {
             let meant = clients.iter().zip(&self.readers).filter(|(client, _)| is_meant(client));
             let titles: Vec<String> = meant.map(|(client, reader)| client.titled(reader, entry)).collect();
             (!titles.is_empty()).then(|| titles.join(", "))
@@ -118,7 +105,7 @@ impl Surroundings {
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if !parts.is_empty() {
-            decisions.push(Decision { topic: "clients", text: parts.join("; ") });
+            decisions.push(SkillDecisionView { topic: "clients", text: parts.join("; ") });
         }
         decisions
     }

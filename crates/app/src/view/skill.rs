@@ -7,7 +7,7 @@ use repertoire_model::FileEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::DiagnosticView;
+use super::{DiagnosticView, OriginView};
 
 /// A skill in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -51,6 +51,9 @@ pub struct SkillView {
     /// The clients that it is disabled for; from the command line, if it is not disabled for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled_for: Option<Vec<String>>,
+    /// The records of installers about it; with `--origin`, and from servers for one skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origins: Option<Vec<OriginView>>,
     /// The findings about its frontmatter and its name.
     pub diagnostics: Vec<DiagnosticView>,
 }
@@ -76,6 +79,7 @@ impl SkillView {
             disabled_by: None,
             outside_kits: None,
             disabled_for: None,
+            origins: None,
             diagnostics: entry.diagnostics().map(|found| DiagnosticView::of_skill(entry, found)).collect(),
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use clap::Args;
-use repertoire_app::doctor::{self, Check, Status};
-use serde::Serialize;
+use repertoire_app::doctor;
+use repertoire_app::view::{CheckStatus, CheckView, DoctorView};
 
 use crate::env::Env;
 use crate::error::CliError;
@@ -23,13 +23,6 @@ const INDENT: usize = "error topic     ".len();
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {}
 
-#[derive(Serialize)]
-struct DoctorJson {
-    ok: bool,
-    version: &'static str,
-    checks: Vec<Check>,
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
     let reporter = Arc::new(TerminalReporter::new(ui, &env));
@@ -37,19 +30,19 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -
     for hint in checks.iter_mut().filter_map(|check| check.hint.as_mut()) {
         *hint = ui.with_options(hint);
     }
-    let worst = checks.iter().map(|check| check.status).max().unwrap_or(Status::Ok);
-    let exit = if worst == Status::Error { Exit::No } else { Exit::Success };
+    let worst = checks.iter().map(|check| check.status).max().unwrap_or(CheckStatus::Ok);
+    let exit = if worst == CheckStatus::Error { Exit::No } else { Exit::Success };
     if ui.is_json() {
         let version = env!("CARGO_PKG_VERSION");
-        ui.write_json(&DoctorJson { ok: worst != Status::Error, version, checks })?;
+        ui.write_json(&DoctorView { ok: worst != CheckStatus::Error, version, checks })?;
         return Ok(exit);
     }
-    for Check { status, topic, message, hint } in &checks {
+    for CheckView { status, topic, message, hint } in &checks {
         let (word, style) = match status {
-            Status::Ok => ("ok   ", Style::Good),
-            Status::Info => ("info ", Style::Info),
-            Status::Warn => ("warn ", Style::Warning),
-            Status::Error => ("error", Style::Error),
+            CheckStatus::Ok => ("ok   ", Style::Good),
+            CheckStatus::Info => ("info ", Style::Info),
+            CheckStatus::Warn => ("warn ", Style::Warning),
+            CheckStatus::Error => ("error", Style::Error),
         };
         let (word, topic) = (ui.paint(style, word), ui.paint(Style::Faint, &format!("{topic:<9}")));
         let message = wrap_indented(&escape(message), ui.width(), INDENT);

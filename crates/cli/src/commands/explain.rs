@@ -1,7 +1,8 @@
 //! `rep explain`.
 
 use clap::Args;
-use repertoire_app::explain::{Absence, ExplainedSkill, Reason, explain, first_of};
+use repertoire_app::explain::{explain, first_of};
+use repertoire_app::view::{AbsenceView, ExplainedSkillView, NearMissReason as Reason};
 use repertoire_model::text::count;
 
 use crate::complete::skill_names;
@@ -54,7 +55,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ExplainArgs) -> Res
 }
 
 /// Writes the decisions about `skill`.
-fn write_skill(ui: &mut Ui, skill: &ExplainedSkill) -> Result<(), CliError> {
+fn write_skill(ui: &mut Ui, skill: &ExplainedSkillView) -> Result<(), CliError> {
     let name = ui.paint(Style::Name, &skill.name);
     writeln!(ui.out(), "{name} from {} is {}", escape(&skill.source), skill.state)?;
     for decision in &skill.decisions {
@@ -66,7 +67,12 @@ fn write_skill(ui: &mut Ui, skill: &ExplainedSkill) -> Result<(), CliError> {
 }
 
 /// Writes why there is no skill called `name`.
-fn write_absence(ui: &mut Ui, workspace: &Workspace, absence: &Absence, name: &str) -> Result<(), CliError> {
+fn write_absence(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    absence: &AbsenceView,
+    name: &str,
+) -> Result<(), CliError> {
     let heading = ui.paint(Style::Heading, &format!("there is no skill `{}`", escape(name)));
     writeln!(ui.out(), "{heading}")?;
     if !absence.nearest.is_empty() {

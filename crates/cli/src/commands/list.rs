@@ -2,16 +2,16 @@
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire_app::view::{DiagnosticView, DisabledByView, SkillTokensView, SkillView};
+use repertoire_app::token_counter::TokenCounter;
+use repertoire_app::view::{DiagnosticView, DisabledByView, OriginView, SkillTokensView, SkillView};
 use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::token_counter::TokenCounter;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{ComparedOrigin, Library, OriginJson, Workspace, compared_origins};
+use crate::wire::{ComparedOrigin, Library, Workspace, compared_origins};
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
@@ -41,17 +41,8 @@ struct ListJson {
     snapshot: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<&'static str>,
-    skills: Vec<SkillJson>,
+    skills: Vec<SkillView>,
     problems: Vec<DiagnosticView>,
-}
-
-#[derive(Serialize)]
-struct SkillJson {
-    #[serde(flatten)]
-    skill: SkillView,
-    /// Present only on request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    origins: Option<Vec<OriginJson>>,
 }
 
 /// A skill of the snapshot, with the requested details.
@@ -110,7 +101,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result
     Ok(Exit::Success)
 }
 
-fn skill_json(workspace: &Workspace, row: &Row<'_>) -> SkillJson {
+fn skill_json(workspace: &Workspace, row: &Row<'_>) -> SkillView {
     let mut skill = SkillView::new(row.entry);
     skill.digest.clone_from(&row.digest);
     skill.tokens = row.tokens;
@@ -120,8 +111,8 @@ fn skill_json(workspace: &Workspace, row: &Row<'_>) -> SkillJson {
     skill.disabled_by = Some(disabled_by.collect()).filter(|by: &Vec<_>| !by.is_empty());
     skill.outside_kits = workspace.kits_without(row.entry).map(|choice| choice.names.clone());
     skill.disabled_for = Some(row.disabled_for.clone()).filter(|clients| !clients.is_empty());
-    let origins = row.origins.as_ref();
-    SkillJson { skill, origins: origins.map(|origins| origins.iter().map(ComparedOrigin::json).collect()) }
+    skill.origins = row.origins.as_ref().map(|origins| origins.iter().map(OriginView::new).collect());
+    skill
 }
 
 /// Returns the clients that `entry` is disabled for, as `disabled` has them by pattern.

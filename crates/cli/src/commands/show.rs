@@ -2,11 +2,11 @@
 
 use clap::Args;
 use repertoire::provider::content::{is_binary, media_type};
-use repertoire::registry::Resources;
-use repertoire::{Entry, ErrorKind};
+use repertoire::{Entry, ErrorKind, Skill};
+use repertoire_app::view::{ShownFileView, SkillDetailView};
 use repertoire_model::text::count;
-use repertoire_model::{FileKind, LineRange, RuleId, SkillPath, State, document};
-use serde::Serialize;
+use repertoire_model::{FileKind, LineRange, RuleId, SkillPath, State};
+use serde_json::{Value, json};
 
 use crate::complete::skill_names;
 use crate::error::CliError;
@@ -43,43 +43,24 @@ pub(crate) struct ShowArgs {
     raw: bool,
 }
 
-/// The answer in the shape of Bernstein's `load_skill`, with every key always present.
-#[derive(Default, Serialize)]
-struct ShowJson {
-    name: String,
-    body: String,
-    available_references: Vec<String>,
-    available_scripts: Vec<String>,
-    available_assets: Vec<String>,
-    reference_content: Option<String>,
-    script_content: Option<String>,
-    asset_content: Option<String>,
-    error: Option<String>,
-    path: Option<String>,
-    source: Option<String>,
-    description: Option<String>,
-    version: Option<String>,
-    author: Option<String>,
-    license: Option<String>,
-    compatibility: Option<String>,
-    allowed_tools: Vec<String>,
-    /// Every key of the frontmatter, with its YAML type.
-    frontmatter: serde_json::Map<String, serde_json::Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file_content: Option<String>,
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = workspace.open()?;
     if ui.is_json() {
-        let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
-        let outcome = fill(&mut answer, &library, workspace, args);
+        let shown = detail(&library, workspace, args);
         if let Ok(entry) = library.find(&args.name) {
             warn_if_broken(ui, entry)?;
         }
-        ui.write_json(&answer)?;
-        return outcome.map(|()| Exit::Success);
+        return match shown {
+            Ok((answer, outcome)) => {
+                ui.write_json(&answer)?;
+                outcome.map(|()| Exit::Success)
+            }
+            Err(error) => {
+                ui.write_json(&nothing(&args.name))?;
+                Err(error)
+            }
+        };
     }
     let entry = library.find(&args.name)?;
     let hidden: Vec<String> = library.snapshot.hidden_by(entry).map(Entry::qualified_name).collect();
@@ -93,10 +74,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ShowArgs) -> Result
         Some((_, path)) => content(&library, entry, path, args)?,
         None => {
             let skill = pollster::block_on(library.registry.get(entry))?;
-            let text = if wants_frontmatter(workspace, args) { &skill.text } else { skill.body() };
-            let excerpt = lines(args).apply(text.as_bytes());
-            expect_lines(args, excerpt.total_lines)?;
-            excerpt.bytes.to_vec()
+            text(&skill, workspace, args)?
         }
     };
     if ui.out_is_terminal() && is_binary(&bytes) {
@@ -117,61 +95,70 @@ fn warn_if_broken(ui: &mut Ui, entry: &Entry) -> Result<(), CliError> {
     }
 }
 
-fn fill(
-    answer: &mut ShowJson,
+/// Returns the keys of the answer about a skill that cannot be shown.
+fn nothing(name: &str) -> Value {
+    json!({
+        "name": name, "body": "", "available_references": [], "available_scripts": [], "available_assets": [],
+        "reference_content": null, "script_content": null, "asset_content": null,
+    })
+}
+
+/// Returns the skill in detail, and the error about the file or the lines that were asked for.
+fn detail(
     library: &Library,
     workspace: &Workspace,
     args: &ShowArgs,
-) -> Result<(), CliError> {
+) -> Result<(SkillDetailView, Result<(), CliError>), CliError> {
     let entry = library.find(&args.name)?;
     let skill = pollster::block_on(library.registry.get(entry))?;
-    let document = &skill.document;
     let listing = pollster::block_on(library.registry.files(entry))?;
-    answer.name = entry.name().to_string();
-    answer.path = Some(entry.path.to_string());
-    answer.source = Some(entry.source.to_string());
-    answer.description = Some(document.description.to_string());
-    answer.version.clone_from(&document.manifest.version);
-    answer.author.clone_from(&document.manifest.author);
-    answer.license.clone_from(&document.manifest.license);
-    answer.compatibility.clone_from(&document.manifest.compatibility);
-    answer.allowed_tools.clone_from(&document.manifest.allowed_tools);
-    answer.frontmatter = document::frontmatter_json(&skill.text).unwrap_or_default();
-    let resources = Resources::of(&document.manifest, &listing.files, &workspace.settings.policy);
-    answer.available_references = resources.references;
-    answer.available_scripts = resources.scripts;
-    answer.available_assets = resources.assets;
-    let asked = asked_for(args)?;
+    let mut answer = SkillDetailView::new(entry, Some(&skill), &listing.files, &workspace.settings.policy);
     // A reader of a file has the instructions already.
-    if asked.is_none() {
-        let text = if wants_frontmatter(workspace, args) { &skill.text } else { skill.body() };
-        let excerpt = lines(args).apply(text.as_bytes());
-        expect_lines(args, excerpt.total_lines)?;
-        answer.body = lossy(excerpt.bytes);
+    answer.body.clear();
+    let mut shown = ShownFileView::default();
+    let outcome = match asked_for(args) {
+        Ok(None) => text(&skill, workspace, args).map(|bytes| answer.body = lossy(&bytes)),
+        Ok(Some((kind, path))) => file_text(library, entry, &path, args).map(|text| {
+            let slot = match kind {
+                FileKind::Reference => &mut shown.reference_content,
+                FileKind::Script => &mut shown.script_content,
+                FileKind::Asset => &mut shown.asset_content,
+                FileKind::Manifest | FileKind::Other => &mut shown.file_content,
+            };
+            *slot = Some(text);
+        }),
+        Err(error) => Err(error),
+    };
+    answer.content = Some(shown);
+    Ok((answer, outcome))
+}
+
+/// Returns the requested lines of the instructions of `skill`, or of its whole `SKILL.md`.
+fn text(skill: &Skill, workspace: &Workspace, args: &ShowArgs) -> Result<Vec<u8>, CliError> {
+    let is_whole = args.raw || workspace.settings.session.include_frontmatter;
+    let text = if is_whole { &skill.text } else { skill.body() };
+    let excerpt = lines(args).apply(text.as_bytes());
+    expect_lines(args, excerpt.total_lines)?;
+    Ok(excerpt.bytes.to_vec())
+}
+
+/// Returns the requested lines of the file `path`, which has to be text.
+fn file_text(
+    library: &Library,
+    entry: &Entry,
+    path: &SkillPath,
+    args: &ShowArgs,
+) -> Result<String, CliError> {
+    let bytes = content(library, entry, path, args)?;
+    if is_binary(&bytes) {
+        let kind = media_type(path.as_str(), &bytes);
+        return Err(CliError::no(format!("{path} is binary ({kind}, {} bytes)", bytes.len())));
     }
-    if let Some((kind, path)) = asked {
-        let bytes = content(library, entry, &path, args)?;
-        if is_binary(&bytes) {
-            let kind = media_type(path.as_str(), &bytes);
-            return Err(CliError::no(format!("{path} is binary ({kind}, {} bytes)", bytes.len())));
-        }
-        let slot = match kind {
-            FileKind::Reference => &mut answer.reference_content,
-            FileKind::Script => &mut answer.script_content,
-            FileKind::Asset => &mut answer.asset_content,
-            FileKind::Manifest | FileKind::Other => &mut answer.file_content,
-        };
-        *slot = Some(lossy(&bytes));
-    }
-    Ok(())
+    Ok(lossy(&bytes))
 }
 
 fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn wants_frontmatter(workspace: &Workspace, args: &ShowArgs) -> bool {
-    args.raw || workspace.settings.session.include_frontmatter
 }
 
 fn lines(args: &ShowArgs) -> LineRange {

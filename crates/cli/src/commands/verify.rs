@@ -2,14 +2,14 @@
 
 use clap::Args;
 use repertoire::Entry;
+use repertoire_app::view::{BrokenRecordView, OriginReportView, OriginView, RecordedSkillView};
 use repertoire_sources::origin::{Comparison, Origin};
-use serde::Serialize;
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{ComparedOrigin, MODE_CHANGED, OriginJson, Workspace, compared_origins, origin_json};
+use crate::wire::{ComparedOrigin, MODE_CHANGED, Workspace, compared_origins};
 
 /// Compares skills with the records of their installers
 ///
@@ -22,28 +22,6 @@ pub(crate) struct VerifyArgs {
     /// The skills; by default, all that have a record
     #[arg(value_name = "NAME", add = skill_names())]
     names: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct VerifyJson<'a> {
-    ok: bool,
-    skills: Vec<VerifiedJson<'a>>,
-    faults: Vec<FaultJson>,
-}
-
-#[derive(Serialize)]
-struct VerifiedJson<'a> {
-    name: &'a str,
-    /// Its directory; `null` for one that is missing.
-    directory: Option<&'a str>,
-    #[serde(flatten)]
-    origin: OriginJson,
-}
-
-#[derive(Serialize)]
-struct FaultJson {
-    path: String,
-    reason: String,
 }
 
 /// A skill that is there, with one of its origins.
@@ -81,21 +59,21 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &VerifyArgs) -> Resu
     let is_sound = !verified.iter().any(is_changed) && missing.is_empty() && origins.faults.is_empty();
     let exit = if is_sound { Exit::Success } else { Exit::No };
     if ui.is_json() {
-        let there = verified.iter().map(|VerifiedSkill { entry, origin }| VerifiedJson {
-            name: entry.name().as_str(),
-            directory: Some(entry.directory()),
-            origin: origin.json(),
+        let there = verified.iter().map(|VerifiedSkill { entry, origin }| RecordedSkillView {
+            name: entry.name().to_string(),
+            directory: Some(entry.directory().to_owned()),
+            origin: OriginView::new(origin),
         });
-        let gone = missing.iter().map(|origin| VerifiedJson {
-            name: &origin.name,
+        let gone = missing.iter().map(|origin| RecordedSkillView {
+            name: origin.name.clone(),
             directory: None,
-            origin: origin_json(origin),
+            origin: OriginView::missing(origin),
         });
-        let faults = origins
-            .faults
-            .iter()
-            .map(|(path, reason)| FaultJson { path: path.display().to_string(), reason: reason.clone() });
-        ui.write_json(&VerifyJson {
+        let faults = origins.faults.iter().map(|(path, reason)| BrokenRecordView {
+            path: path.display().to_string(),
+            reason: reason.clone(),
+        });
+        ui.write_json(&OriginReportView {
             ok: is_sound,
             skills: there.chain(gone).collect(),
             faults: faults.collect(),

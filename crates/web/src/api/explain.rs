@@ -2,9 +2,8 @@
 
 use axum::Extension;
 use repertoire::{Bind, Entry, SessionRequest};
-use repertoire_app::explain::Decision;
-use schemars::JsonSchema;
-use serde::Serialize;
+use repertoire_app::explain::explain_one;
+use repertoire_app::view::{ExplainedSkillView, ExplanationView, SeeingAgentView};
 
 use super::error::ApiError;
 use super::records::blocking;
@@ -12,48 +11,25 @@ use super::request::{Answer, PathParams};
 use super::skill;
 use crate::dashboard::Asker;
 
-/// The decisions about a skill.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Explanation {
-    /// The skill.
-    pub(crate) name: String,
-    /// The decisions, in the order they were made.
-    pub(crate) decisions: Vec<Decision>,
-    /// The view of each agent of the configuration.
-    pub(crate) agents: Vec<AgentRow>,
-}
-
-/// The view that an agent has of a skill.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct AgentRow {
-    /// The agent.
-    pub(crate) agent: String,
-    /// True if it sees the skill.
-    pub(crate) sees: bool,
-    /// The reason, in words.
-    pub(crate) reason: String,
-    /// The share of the skill that its catalog shows: `full`, `first_sentence`, `name_only` or `omitted`.
-    pub(crate) shown: Option<String>,
-}
-
 /// Answers with the decisions about the skill called `name`.
 pub(crate) async fn get(
     Extension(asker): Extension<Asker>,
     PathParams(name): PathParams<String>,
-) -> Result<Answer<Explanation>, ApiError> {
-    Ok(Answer(explain(&asker, &name).await?))
+) -> Result<Answer<ExplanationView>, ApiError> {
+    let skill = explain(&asker, &name).await?;
+    Ok(Answer(ExplanationView { name, found: true, skills: vec![skill], absence: None }))
 }
 
 /// Returns the decisions about the skill called `name`.
-pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<Explanation, ApiError> {
+pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<ExplainedSkillView, ApiError> {
     let snapshot = asker.view.shared.registry.snapshot();
     let entry = skill::find(asker, &snapshot, name)?;
-    let mut decisions = Vec::new();
+    let mut explained = ExplainedSkillView::new(entry);
     if let Some(workspace) = asker.workspace() {
         let (registry, qualified) = (asker.view.shared.registry.clone(), entry.qualified_name());
-        decisions = blocking(move || {
-            let decisions = repertoire_app::explain::decisions(&workspace, &registry, &qualified);
-            decisions.map_err(|error| ApiError::internal(error.message_with_causes()))
+        explained = blocking(move || {
+            let explained = explain_one(&workspace, &registry, &qualified);
+            explained.map_err(|error| ApiError::internal(error.message_with_causes()))
         })
         .await?;
     }
@@ -74,14 +50,18 @@ pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<Explanation, Ap
             let shown = options.filter(|_| sees).and_then(|options| {
                 let catalog = snapshot.catalog_for(agent, &options).ok()?;
                 let mut tiers = catalog.report.tiers.into_iter();
-                tiers
-                    .find(|tier| tier.name == entry.name().as_str())
-                    .map(|tier| tier.tier.as_str().to_owned())
+                tiers.find(|tier| tier.name == entry.name().as_str()).map(|tier| tier.tier.as_str())
             });
-            agents.push(AgentRow { agent: agent.name.clone(), sees, reason: reason(agent, entry), shown });
+            agents.push(SeeingAgentView {
+                agent: agent.name.clone(),
+                sees,
+                reason: reason(agent, entry),
+                shown,
+            });
         }
     }
-    Ok(Explanation { name: entry.name().to_string(), decisions, agents })
+    explained.agents = Some(agents);
+    Ok(explained)
 }
 
 fn reason(agent: &repertoire::Agent, entry: &Entry) -> String {

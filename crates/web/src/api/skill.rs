@@ -6,14 +6,18 @@ use std::sync::Arc;
 use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
+use repertoire::usage::SkillUsage;
 use repertoire::{Diagnostic, Entry, LineRange, SkillPath, Snapshot, State};
 use repertoire_app::approvals::state_of;
-use repertoire_app::view::{DiagnosticView, FileView, SkillView, address_of};
-use repertoire_app::workspace::compared_origins;
+use repertoire_app::origin::compared_origins;
+use repertoire_app::view::{
+    CatalogLineView, DiagnosticView, FileView, NamesakeView, OriginView, ServerSkillView, SkillDetailView,
+    SkillToolView, UpdateView,
+};
 use repertoire_model::catalog::Format;
 use repertoire_model::tokens::approximate;
 use repertoire_model::toolbox::Toolbox;
-use repertoire_model::{Digest, RuleId};
+use repertoire_model::{Digest, FileEntry, RuleId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,79 +30,7 @@ use crate::dashboard::{Asker, KnownUpdate};
 /// Maximum bytes of a file that the API answers with as text.
 const MAX_TEXT_BYTES: u64 = 1024 * 1024;
 
-/// Everything about one skill.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct SkillDetail {
-    /// The skill as in lists.
-    #[serde(flatten)]
-    pub(crate) row: SkillView,
-    /// The licence in its frontmatter.
-    pub(crate) license: Option<String>,
-    /// The requirements in its frontmatter.
-    pub(crate) compatibility: Option<String>,
-    /// The tools that its frontmatter allows.
-    pub(crate) allowed_tools: Vec<String>,
-    /// The whole `SKILL.md`.
-    pub(crate) text: String,
-    /// The instructions: `SKILL.md` without its frontmatter.
-    pub(crate) body: String,
-    /// The reason that its instructions cannot be read.
-    pub(crate) unreadable: Option<String>,
-    /// The files.
-    pub(crate) files: Vec<FileView>,
-    /// The tools that it brings along.
-    pub(crate) tools: Vec<ToolRow>,
-    /// The state of the approval of its tools; absent if they were never approved.
-    pub(crate) approval: Option<String>,
-    /// Its entry in a catalog, in each format.
-    pub(crate) catalog_lines: Vec<CatalogLine>,
-    /// The records of installers.
-    pub(crate) origins: Vec<OriginRow>,
-    /// The newest version in its source, as it was when the source was asked last.
-    pub(crate) update: Option<UpdateAnswer>,
-    /// Other paths that lead to the same skill.
-    pub(crate) also: Vec<String>,
-    /// Skills of the same name.
-    pub(crate) namesakes: Vec<Namesake>,
-    /// A sentence about each client that reads it from files although it is disabled.
-    pub(crate) still_read: Vec<String>,
-}
-
-/// A tool that a skill brings along.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct ToolRow {
-    /// The name.
-    pub(crate) name: String,
-    /// The description.
-    pub(crate) description: String,
-    /// The command that it runs.
-    pub(crate) command: Option<Vec<String>>,
-    /// The capabilities that it declares, such as the network.
-    pub(crate) needs: Vec<String>,
-}
-
-/// The entry of a skill in a catalog.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct CatalogLine {
-    /// The format.
-    pub(crate) format: String,
-    /// The text.
-    pub(crate) text: String,
-}
-
-/// The newest version of a skill in its source.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct UpdateAnswer {
-    /// The state: `current`, `outdated`, `renamed`, `removed`, `broken`, `unreachable`, or `untracked` for a skill that was not added
-    /// with `rep add`.
-    pub(crate) state: String,
-    /// The newest version, the new name, or the reason that it is not known.
-    pub(crate) newest: Option<String>,
-    /// The time at which the source was asked, in RFC 3339.
-    pub(crate) time: String,
-}
-
-impl From<KnownUpdate> for UpdateAnswer {
+impl From<KnownUpdate> for UpdateView {
     fn from(known: KnownUpdate) -> Self {
         Self {
             state: known.newest.as_ref().map_or("untracked", |(state, _)| state).to_owned(),
@@ -106,28 +38,6 @@ impl From<KnownUpdate> for UpdateAnswer {
             time: rfc3339(known.time),
         }
     }
-}
-
-/// A record of an installer.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct OriginRow {
-    /// The installer.
-    pub(crate) installer: String,
-    /// The source.
-    pub(crate) source: Option<String>,
-    /// The difference since the installation, in words.
-    pub(crate) state: String,
-}
-
-/// A skill of the same name.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Namesake {
-    /// The name by which the API finds it.
-    pub(crate) address: String,
-    /// The source.
-    pub(crate) source: String,
-    /// The state.
-    pub(crate) state: String,
 }
 
 /// The content of a file.
@@ -147,7 +57,7 @@ pub(crate) struct FileText {
 pub(crate) async fn get(
     Extension(asker): Extension<Asker>,
     PathParams(name): PathParams<String>,
-) -> Result<Answer<SkillDetail>, ApiError> {
+) -> Result<Answer<SkillDetailView>, ApiError> {
     Ok(Answer(detail(&asker, &name).await?))
 }
 
@@ -174,15 +84,18 @@ pub(crate) fn find<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Res
 }
 
 /// Returns everything about the skill called `name`.
-pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, ApiError> {
+pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetailView, ApiError> {
     let registry = &asker.view.shared.registry;
     let snapshot = registry.snapshot();
     let entry = find(asker, &snapshot, name)?;
     let facts = Facts::of_skill(asker, &snapshot, entry).await?;
     let usage = facts.counts(entry);
-    let (text, body, unreadable) = match registry.get(entry).await {
-        Ok(skill) => (skill.text.clone(), skill.body().to_owned(), None),
-        Err(error) => (String::new(), String::new(), Some(error.chain())),
+    let read = registry.get(entry).await;
+    let listed = registry.files(entry).await.map(|listing| listing.files).unwrap_or_default();
+    let mut view = SkillDetailView::new(entry, read.as_ref().ok(), &listed, registry.policy());
+    let (text, unreadable) = match read {
+        Ok(skill) => (skill.text.clone(), None),
+        Err(error) => (String::new(), Some(error.chain())),
     };
     let mut found = registry.check(entry).await;
     if !asker.sees_all() {
@@ -192,45 +105,29 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     let toolbox = registry.toolbox(entry).await;
     let digest = registry.digest(entry).await.ok();
     let (origins, approval) = surroundings(asker, entry, digest, toolbox.clone()).await?;
-    let tools = toolbox.tools.into_iter().map(|tool| ToolRow {
-        needs: tool.needs.clauses(),
-        name: tool.name,
-        description: tool.description,
-        command: tool.command,
-    });
-    let tools: Vec<ToolRow> = tools.collect();
-    let manifest = &entry.document.manifest;
     let namesakes = snapshot
         .named(entry.name().as_str())
         .iter()
         .filter(|other| !std::ptr::eq(*other, entry) && (asker.sees_all() || asker.view.sees(other)));
-    let namesakes = namesakes.map(|other| Namesake {
-        address: address_of(other),
-        source: other.source.to_string(),
-        state: other.state.as_str().to_owned(),
-    });
-    let mut row = facts.view(asker, &snapshot, entry);
-    row.digest = Some(digest.map(|digest| digest.to_string()));
-    row.tokens.iter_mut().for_each(|tokens| tokens.body = Some(approximate(&body) as u64));
-    row.diagnostics = diagnostics(asker, entry, &text, &found).await;
-    Ok(SkillDetail {
-        row,
-        license: manifest.license.clone(),
-        compatibility: manifest.compatibility.clone(),
-        allowed_tools: manifest.allowed_tools.clone(),
+    view.listed = facts.view(asker, &snapshot, entry);
+    view.listed.digest = Some(digest.map(|digest| digest.to_string()));
+    let tokens = approximate(&view.body) as u64;
+    view.listed.tokens.iter_mut().for_each(|counted| counted.body = Some(tokens));
+    view.listed.origins = Some(origins);
+    view.listed.diagnostics = diagnostics(asker, entry, &text, &found).await;
+    view.server = Some(ServerSkillView {
         text,
-        body,
         unreadable,
-        files: files(asker, entry, usage).await,
-        tools,
+        files: files(asker, entry, &listed, usage).await,
+        tools: toolbox.tools.into_iter().map(SkillToolView::new).collect(),
         approval,
         catalog_lines: catalog_lines(asker, entry),
-        origins,
         update: known_update(asker, entry),
         also: entry.also.iter().map(|route| route.path.to_string()).collect(),
-        namesakes: namesakes.collect(),
+        namesakes: namesakes.map(NamesakeView::new).collect(),
         still_read: still_read(asker, &snapshot, entry).await?,
-    })
+    });
+    Ok(view)
 }
 
 /// Returns a sentence about each client that reads `entry`, or another skill of its name, from files although it is disabled; none where
@@ -253,9 +150,9 @@ pub(crate) async fn still_read(
 }
 
 /// Returns the newest version of `entry` in its source, if the source was asked.
-fn known_update(asker: &Asker, entry: &Entry) -> Option<UpdateAnswer> {
+fn known_update(asker: &Asker, entry: &Entry) -> Option<UpdateView> {
     let known = asker.server.dashboard.update(&entry.qualified_name()).filter(|_| asker.sees_all())?;
-    Some(UpdateAnswer::from(known))
+    Some(UpdateView::from(known))
 }
 
 /// Returns the records of installers about `entry`, and the state of its approval.
@@ -264,25 +161,25 @@ async fn surroundings(
     entry: &Entry,
     digest: Option<Digest>,
     toolbox: Toolbox,
-) -> Result<(Vec<OriginRow>, Option<String>), ApiError> {
+) -> Result<(Vec<OriginView>, Option<String>), ApiError> {
     let Some(workspace) = asker.options().workspace.clone() else { return Ok((Vec::new(), None)) };
     let entry = entry.clone();
     blocking(move || {
         let (places, _) = workspace.places(&workspace.settings.policy);
         let compared = compared_origins(&workspace.origins_around(&places), &entry);
-        let origins = compared.iter().map(|compared| OriginRow {
-            installer: compared.origin.installer.command().to_owned(),
-            source: compared.origin.in_words(),
-            state: compared.state_in_words(),
-        });
         let digest = digest.filter(|_| !toolbox.tools.is_empty());
         let approval = digest.and_then(|digest| state_of(&workspace, &entry, &digest, &toolbox));
-        Ok((origins.collect(), approval))
+        Ok((compared.iter().map(OriginView::new).collect(), approval))
     })
     .await
 }
 
-async fn files(asker: &Asker, entry: &Entry, usage: Option<&repertoire::usage::SkillUsage>) -> Vec<FileView> {
+async fn files(
+    asker: &Asker,
+    entry: &Entry,
+    listed: &[FileEntry],
+    usage: Option<&SkillUsage>,
+) -> Vec<FileView> {
     let registry = &asker.view.shared.registry;
     let digests: HashMap<String, String> = match registry.bundle(entry).await {
         Ok(bundle) => {
@@ -290,8 +187,7 @@ async fn files(asker: &Asker, entry: &Entry, usage: Option<&repertoire::usage::S
         }
         Err(_) => HashMap::new(),
     };
-    let listed = registry.files(entry).await.map(|listing| listing.files).unwrap_or_default();
-    let view = |file: &repertoire_model::FileEntry| {
+    let view = |file: &FileEntry| {
         let path = file.path.to_string();
         let used = usage.and_then(|usage| usage.files.iter().find(|used| used.path == path));
         let mut view = FileView::new(file);
@@ -332,7 +228,7 @@ async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnost
 }
 
 /// Returns the entry of `entry` in a catalog, in each format.
-fn catalog_lines(asker: &Asker, entry: &Entry) -> Vec<CatalogLine> {
+fn catalog_lines(asker: &Asker, entry: &Entry) -> Vec<CatalogLineView> {
     if !entry.is_offered() {
         return Vec::new();
     }
@@ -342,7 +238,7 @@ fn catalog_lines(asker: &Asker, entry: &Entry) -> Vec<CatalogLine> {
         (options.format, options.usage) = (format, false);
         (options.budget_tokens, options.highlight, options.ranking) = (None, None, None);
         let catalog = entry.catalog(&options).ok()?;
-        Some(CatalogLine { format: format.as_str().to_owned(), text: entry_text(&catalog.text, entry) })
+        Some(CatalogLineView { format: format.as_str(), text: entry_text(&catalog.text, entry) })
     });
     lines.collect()
 }

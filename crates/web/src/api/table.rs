@@ -7,8 +7,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router};
 use repertoire_app::view::{
-    CatalogView, ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView,
-    VersionDiffView, VersionListView,
+    CatalogView, ExplanationView, ProposalDetailView, ProposalListView, ProposalView, RollbackView,
+    SearchView, SkillDetailView, UpdateView, VersionDiffView, VersionListView,
 };
 use serde_json::Value;
 
@@ -102,7 +102,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<skills::SkillsQuery>()
         .errors(&[400, 404]),
-        Route::get::<skill::SkillDetail>(
+        Route::get::<SkillDetailView>(
             "/api/v1/skills/{name}",
             "getSkill",
             "A skill: instructions, files, findings, tools and use",
@@ -116,14 +116,14 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             get(skill::get_file),
         )
         .errors(&[404, 409]),
-        Route::get::<explain::Explanation>(
+        Route::get::<ExplanationView>(
             "/api/v1/skills/{name}/explain",
             "explainSkill",
             "Every decision about a skill, and what each agent gets of it",
             get(explain::get),
         )
         .errors(&[404]),
-        Route::get::<skill::UpdateAnswer>(
+        Route::get::<UpdateView>(
             "/api/v1/skills/{name}/update",
             "getSkillUpdate",
             "The newest version of a skill in its source, which is asked for it",

@@ -4,23 +4,24 @@ use std::time::SystemTime;
 
 use axum::Extension;
 use repertoire_app::install;
+use repertoire_app::view::UpdateView;
 
 use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, PathParams};
-use super::skill::{self, UpdateAnswer};
+use super::skill;
 use crate::dashboard::{Asker, KnownUpdate};
 
 /// Answers with the newest version of the skill called `name`.
 pub(crate) async fn get(
     Extension(asker): Extension<Asker>,
     PathParams(name): PathParams<String>,
-) -> Result<Answer<UpdateAnswer>, ApiError> {
+) -> Result<Answer<UpdateView>, ApiError> {
     Ok(Answer(update(&asker, &name).await?))
 }
 
 /// Asks the source of the skill called `name` for its newest version, and keeps the answer for its page.
-pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateAnswer, ApiError> {
+pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateView, ApiError> {
     let snapshot = asker.view.shared.registry.snapshot();
     let entry = skill::find(asker, &snapshot, name)?.clone();
     let unsupported =
@@ -38,5 +39,5 @@ pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateAnswer, Ap
         check.await?.map(|check| (install::word(&check.newest), install::newest_in_words(&check.newest)));
     let known = KnownUpdate { newest, time: SystemTime::now() };
     dashboard.keep_update(entry.qualified_name(), known.clone());
-    Ok(UpdateAnswer::from(known))
+    Ok(UpdateView::from(known))
 }

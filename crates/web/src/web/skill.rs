@@ -4,15 +4,18 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
-use repertoire_app::view::{DiagnosticView, FileView, SkillTokensView, UsageView, VersionView};
+use repertoire_app::view::{
+    DiagnosticView, ExplainedSkillView, FileView, SeeingAgentView, ServerSkillView, SkillDetailView,
+    SkillTokensView, UpdateView, UsageView, VersionView,
+};
 use serde::Deserialize;
 
 use super::page::{self, Page};
 use super::text::{self, NumberText, TimeText};
 use super::{chart, markdown, url};
 use crate::api::Params;
-use crate::api::explain::{self, Explanation};
-use crate::api::skill::{self, FileText, SkillDetail, UpdateAnswer};
+use crate::api::explain;
+use crate::api::skill::{self, FileText};
 use crate::api::switch;
 use crate::api::update;
 use crate::api::versions::{self, VersionsQuery};
@@ -38,7 +41,8 @@ pub(super) struct ViewQuery {
 #[template(path = "skill.html")]
 struct SkillPage {
     page: Page,
-    skill: SkillDetail,
+    skill: SkillDetailView,
+    server: ServerSkillView,
     usage: UsageView,
     tokens: SkillTokensView,
     /// The instructions as HTML; `None` if they are shown as they are.
@@ -52,7 +56,7 @@ struct SkillPage {
 
 impl SkillPage {
     fn address(&self) -> String {
-        url::part(&self.skill.row.address)
+        url::part(&self.skill.listed.address)
     }
 
     fn here(&self) -> String {
@@ -62,18 +66,18 @@ impl SkillPage {
 
     /// Returns whether the sender may switch the skill off and on.
     fn may_switch(&self) -> bool {
-        let is_switchable = matches!(self.skill.row.state, "active" | "disabled");
+        let is_switchable = matches!(self.skill.listed.state, "active" | "disabled");
         self.may_switch && is_switchable
     }
 
     fn references(&self) -> usize {
-        self.skill.files.iter().filter(|file| file.kind == "reference").count()
+        self.server.files.iter().filter(|file| file.kind == "reference").count()
     }
 
     /// Returns references, those that are read most first.
     fn read_references(&self) -> Vec<&FileView> {
         let mut files: Vec<&FileView> =
-            self.skill.files.iter().filter(|file| file.kind == "reference").collect();
+            self.server.files.iter().filter(|file| file.kind == "reference").collect();
         files.sort_by_key(|file| std::cmp::Reverse(file.reads));
         files.truncate(REFERENCES);
         files
@@ -81,7 +85,7 @@ impl SkillPage {
 
     /// Returns the path in the skill of the file that `found` is about.
     fn file<'f>(&self, found: &'f DiagnosticView) -> &'f str {
-        let path = found.path.strip_prefix(self.skill.row.path.trim_end_matches('/'));
+        let path = found.path.strip_prefix(self.skill.listed.path.trim_end_matches('/'));
         path.map_or(found.path.as_str(), |path| path.trim_start_matches('/'))
     }
 
@@ -100,7 +104,7 @@ impl SkillPage {
     }
 
     /// Returns the class of the state of the newest version.
-    fn update_class(&self, update: &UpdateAnswer) -> &'static str {
+    fn update_class(&self, update: &UpdateView) -> &'static str {
         match update.state.as_str() {
             "current" => "ok",
             "outdated" | "renamed" | "removed" => "warning",
@@ -116,25 +120,27 @@ pub(super) async fn get(
     Path(name): Path<String>,
     Params(query): Params<ViewQuery>,
 ) -> Response {
-    let skill = match skill::detail(&asker, &name).await {
+    let mut skill = match skill::detail(&asker, &name).await {
         Ok(skill) => skill,
         Err(error) => return page::error(&asker, "skills", error).await,
     };
     let is_raw = query.view.as_deref() == Some("raw");
-    let files = format!("/skills/{}/files/", url::part(&skill.row.address));
+    let files = format!("/skills/{}/files/", url::part(&skill.listed.address));
     let body = if is_raw { None } else { markdown::render(&skill.body, &files) };
     let part = VersionsQuery { limit: Some(VERSIONS), cursor: None };
     let (versions, has_unrecorded_changes) = match versions::list(&asker, &name, &part).await {
         Ok(list) => (list.versions, list.server.is_some_and(|server| server.has_unrecorded_changes)),
         Err(_) => (Vec::new(), false),
     };
-    let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
+    let page = Page::new(&asker, "skills", skill.listed.name.clone()).await;
     let (done, may_switch) = (query.done, switch::may_switch(&asker));
-    let usage = skill.row.usage.clone().unwrap_or_default();
-    let tokens = skill.row.tokens.unwrap_or_default();
+    let usage = skill.listed.usage.clone().unwrap_or_default();
+    let tokens = skill.listed.tokens.unwrap_or_default();
+    let server = skill.server.take().unwrap_or_default();
     page::html(&SkillPage {
         page,
         skill,
+        server,
         usage,
         tokens,
         body,
@@ -230,15 +236,17 @@ pub(super) async fn get_file(
 struct ExplainPage {
     page: Page,
     name: String,
-    explanation: Explanation,
+    skill: ExplainedSkillView,
+    agents: Vec<SeeingAgentView>,
 }
 
 /// Answers with the decisions about a skill.
 pub(super) async fn get_explain(Extension(asker): Extension<Asker>, Path(name): Path<String>) -> Response {
     match explain::explain(&asker, &name).await {
-        Ok(explanation) => {
-            let page = Page::new(&asker, "skills", format!("Explain {}", explanation.name)).await;
-            page::html(&ExplainPage { page, name, explanation })
+        Ok(mut skill) => {
+            let agents = skill.agents.take().unwrap_or_default();
+            let page = Page::new(&asker, "skills", format!("Explain {}", skill.name)).await;
+            page::html(&ExplainPage { page, name, skill, agents })
         }
         Err(error) => page::error(&asker, "skills", error).await,
     }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::SystemTime;
 
-use repertoire::event::jsonl::rfc3339;
-use repertoire::usage::{CONCENTRATION_PERCENT, LibraryPresence, SkillUsage};
+use repertoire::unused::UnusedTime;
+use repertoire::usage::LibraryPresence;
+use repertoire_app::stats::switch_off;
+use repertoire_app::view::{StatsView, UsedSkillView};
 use repertoire_model::text::count;
 
-use super::{Stats, switch_off};
 use crate::error::CliError;
 use crate::ui::{Align, Column, Style, Table, Ui, escape, wrap_indented};
 use crate::wire::Workspace;
@@ -28,24 +28,32 @@ const MAX_PERIODS: usize = 6;
 /// The characters of a sparkline, from the least to the most.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-impl Stats {
+/// The report with everything that its text needs.
+pub(super) struct StatsText<'a> {
+    pub stats: &'a StatsView,
+    /// The time in which skills were not used.
+    pub unused: UnusedTime,
+    pub workspace: &'a Workspace,
+}
+
+impl StatsText<'_> {
     /// Writes the report.
-    pub(super) fn write(&self, ui: &mut Ui, workspace: &Workspace) -> Result<(), CliError> {
+    pub(super) fn write(&self, ui: &mut Ui) -> Result<(), CliError> {
         if self.unused.began.is_none() {
             writeln!(ui.err(), "nothing has been recorded yet")?;
         }
-        if self.report.skills.iter().any(is_used) {
-            self.usage_table(ui.out_is_terminal(), workspace).write(ui)?;
+        if self.stats.skills.iter().any(is_used) {
+            self.usage_table(ui.out_is_terminal()).write(ui)?;
             self.write_sums(ui)?;
         } else {
             writeln!(ui.out(), "no skill was used in this time")?;
         }
-        self.write_dead(ui, workspace)?;
+        self.write_dead(ui)?;
         self.write_files(ui)?;
-        if self.clients.is_empty() { Ok(()) } else { self.write_clients(ui) }
+        if self.stats.clients.is_empty() { Ok(()) } else { self.write_clients(ui) }
     }
 
-    fn usage_table(&self, is_terminal: bool, workspace: &Workspace) -> Table<'_> {
+    fn usage_table(&self, is_terminal: bool) -> Table<'_> {
         let column = |heading, align, style| Column { heading, align, style };
         let mut columns = vec![
             column("SKILL", Align::Left, Some(Style::Name)),
@@ -61,38 +69,36 @@ impl Stats {
             columns.push(column("TREND", Align::Left, None));
         }
         let mut table = Table::new(columns);
-        let is_unknown = |skill: &&SkillUsage| skill.presence == LibraryPresence::Unknown;
-        let (unknown, known): (Vec<&SkillUsage>, Vec<&SkillUsage>) =
-            self.report.skills.iter().filter(|skill| is_used(skill)).partition(is_unknown);
+        let is_unknown = |skill: &&UsedSkillView| skill.state == LibraryPresence::Unknown.as_str();
+        let (unknown, known): (Vec<&UsedSkillView>, Vec<&UsedSkillView>) =
+            self.stats.skills.iter().filter(|skill| is_used(skill)).partition(is_unknown);
         let is_folded = unknown.len() > MAX_UNKNOWN;
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-        self.report.skills.iter().filter(|skill| is_used(skill)).for_each(|skill| {
+        self.stats.skills.iter().filter(|skill| is_used(skill)).for_each(|skill| {
             *names.entry(&skill.name).or_default() += 1;
         });
         for skill in known.iter().chain(unknown.iter().filter(|_| !is_folded)) {
-            let mut cell = match skill.presence {
-                LibraryPresence::Present => skill.name.clone(),
-                other => format!("{} ({})", skill.name, other.as_str()),
-            };
+            let mut cell = skill.name.clone();
+            if skill.state != LibraryPresence::Present.as_str() {
+                cell.push_str(&format!(" ({})", skill.state));
+            }
             if names.get(skill.name.as_str()) > Some(&1) {
-                cell.extend(place(skill, workspace).map(|place| format!(" in {place}")));
+                cell.extend(place(skill, self.workspace).map(|place| format!(" in {place}")));
             }
             table.cell(cell);
             for number in [
-                skill.loads,
-                skill.reads,
-                skill.failures,
-                skill.agents as u64,
-                skill.tokens,
+                skill.usage.loads,
+                skill.usage.reads,
+                skill.usage.failures,
+                skill.usage.agents as u64,
+                skill.usage.tokens,
                 skill.catalog_tokens,
             ] {
                 table.cell(number.to_string());
             }
-            table.cell(date(skill.last_use));
+            table.cell(date(skill.usage.last_use.as_deref()));
             if is_terminal {
-                table.cell(
-                    self.daily_loads(skill).map_or_else(String::new, |loads| sparkline(&periods(loads))),
-                );
+                table.cell(sparkline(&periods(&skill.usage.daily_loads)));
             }
             for file in &skill.files {
                 table.cell(format!("  {}", file.path));
@@ -101,14 +107,14 @@ impl Stats {
                     table.cell(number.to_string());
                 }
                 table.cell("");
-                table.cell(date(file.last_use));
+                table.cell(date(file.last_use.as_deref()));
                 if is_terminal {
                     table.cell("");
                 }
             }
         }
         if is_folded {
-            let failures: u64 = unknown.iter().map(|skill| skill.failures).sum();
+            let failures: u64 = unknown.iter().map(|skill| skill.usage.failures).sum();
             let last = if is_terminal { vec!["0", "-", ""] } else { vec!["0", "-"] };
             table.cell(format!("{} unknown names", unknown.len()));
             for cell in ["0", "0", &failures.to_string(), "-", "0"].into_iter().chain(last) {
@@ -119,31 +125,32 @@ impl Stats {
     }
 
     fn write_sums(&self, ui: &mut Ui) -> Result<(), CliError> {
-        let concentration = self.report.concentration;
-        let least = if self.sessions.is_least { "at least " } else { "" };
+        let StatsView { concentration, totals, .. } = self.stats;
+        let least = if self.stats.sessions_are_least { "at least " } else { "" };
         writeln!(ui.out())?;
-        if concentration.loads > 0 {
+        if totals.loads > 0 {
             writeln!(
                 ui.out(),
-                "{} of {} loaded skills make up {CONCENTRATION_PERCENT} % of {}",
+                "{} of {} loaded skills make up {} % of {}",
                 concentration.core_skills,
                 concentration.loaded_skills,
-                count(concentration.loads as usize, "load")
+                concentration.percent,
+                count(totals.loads as usize, "load")
             )?;
         }
         let line = format!(
             "catalog entries cost {least}{} tokens in {least}{} of this library; {} tokens of instructions and files were served",
-            self.total(|skill| skill.catalog_tokens),
-            count(self.sessions.number as usize, "session"),
-            self.total(|skill| skill.tokens)
+            totals.catalog_tokens,
+            count(self.stats.sessions as usize, "session"),
+            totals.tokens
         );
         let line = wrap_indented(&line, ui.width(), 0);
         writeln!(ui.out(), "{line}")?;
         Ok(())
     }
 
-    fn write_dead(&self, ui: &mut Ui, workspace: &Workspace) -> Result<(), CliError> {
-        let dead = &self.report.dead;
+    fn write_dead(&self, ui: &mut Ui) -> Result<(), CliError> {
+        let dead = &self.stats.dead;
         // Skills are not unused because nothing was recorded.
         if dead.is_empty() || self.unused.began.is_none() {
             return Ok(());
@@ -158,9 +165,9 @@ impl Stats {
         ]);
         for skill in dead.iter().take(MAX_ROWS) {
             table.cell(skill.name.as_str());
-            table.cell(skill.last_use.map_or_else(|| "never".to_owned(), |last| date(Some(last))));
+            table.cell(skill.last_use.as_deref().map_or_else(|| "never".to_owned(), day));
             table.cell(skill.catalog_tokens.to_string());
-            table.cell(self.paths.get(&skill.name).map(|path| workspace.shown(path)).unwrap_or_default());
+            table.cell(skill.path.as_deref().map(|path| self.workspace.shown(path)).unwrap_or_default());
         }
         table.write(ui)?;
         write_more(ui, dead.len())?;
@@ -171,31 +178,30 @@ impl Stats {
             ..=MAX_SWITCHED_OFF => "them".to_owned(),
             _ => format!("the first {MAX_SWITCHED_OFF}"),
         };
-        ui.hint(&format!("to switch {which} off, run `{}`", switch_off(dead.iter().take(MAX_SWITCHED_OFF))))?;
+        let names = dead.iter().take(MAX_SWITCHED_OFF).map(|skill| skill.name.as_str());
+        ui.hint(&format!("to switch {which} off, run `{}`", switch_off(names)))?;
         Ok(())
     }
 
     fn write_files(&self, ui: &mut Ui) -> Result<(), CliError> {
-        let hot = self.hot_files();
+        let hot = &self.stats.hot_files;
         if !hot.is_empty() {
             writeln!(ui.out(), "\nfiles that were read most:")?;
         }
-        for (skill, file) in hot {
-            let line = format!("{:>7}  {skill}/{}", file.reads, file.path);
+        for file in hot {
+            let line = format!("{:>7}  {}/{}", file.reads, file.skill, file.path);
             writeln!(ui.out(), "{}", escape(&line))?;
         }
-        let unread: Vec<(&str, &str)> = self.unread_files().collect();
+        let unread = &self.stats.unread_files;
         if !unread.is_empty() {
             writeln!(ui.out(), "\nreferences of loaded skills that were not read:")?;
         }
-        for (skill, path) in unread.iter().take(MAX_ROWS) {
-            writeln!(ui.out(), "  {}", escape(&format!("{skill}/{path}")))?;
+        for file in unread.iter().take(MAX_ROWS) {
+            writeln!(ui.out(), "  {}", escape(&format!("{}/{}", file.skill, file.path)))?;
         }
         write_more(ui, unread.len())
     }
-}
 
-impl Stats {
     fn write_clients(&self, ui: &mut Ui) -> Result<(), CliError> {
         writeln!(ui.out(), "\nrecorded by clients themselves:")?;
         let column = |heading, align, style| Column { heading, align, style };
@@ -206,11 +212,11 @@ impl Stats {
             column("CLIENT", Align::Left, None),
             column("RECORD", Align::Left, None),
         ]);
-        for record in &self.clients {
-            for (name, found) in &record.skills {
-                table.cell(name.as_str());
+        for record in &self.stats.clients {
+            for found in &record.skills {
+                table.cell(found.name.as_str());
                 table.cell(found.uses.to_string());
-                table.cell(found.last_use.as_deref().map_or_else(|| "-".to_owned(), day));
+                table.cell(date(found.last_use.as_deref()));
                 table.cell(record.client);
                 table.cell(record.record);
             }
@@ -221,7 +227,7 @@ impl Stats {
 }
 
 /// Returns the directory of `skill`, or its source if it has none, to tell it from others of its name.
-fn place(skill: &SkillUsage, workspace: &Workspace) -> Option<String> {
+fn place(skill: &UsedSkillView, workspace: &Workspace) -> Option<String> {
     match skill.identity.as_deref().filter(|identity| Path::new(identity).is_absolute()) {
         Some(directory) => Some(workspace.shown(directory)),
         None => skill.source.clone(),
@@ -229,8 +235,9 @@ fn place(skill: &SkillUsage, workspace: &Workspace) -> Option<String> {
 }
 
 /// Returns whether there is anything to tell about the use of `skill`.
-fn is_used(skill: &SkillUsage) -> bool {
-    skill.loads + skill.reads + skill.failures + skill.tokens > 0
+fn is_used(skill: &UsedSkillView) -> bool {
+    let usage = &skill.usage;
+    usage.loads + usage.reads + usage.failures + usage.tokens > 0
 }
 
 /// Tells how many of `total` rows are left out.
@@ -241,8 +248,9 @@ fn write_more(ui: &mut Ui, total: usize) -> Result<(), CliError> {
     Ok(())
 }
 
-fn date(time: Option<SystemTime>) -> String {
-    time.map_or_else(|| "-".to_owned(), |time| day(&rfc3339(time)))
+/// Returns the day of a time in RFC 3339, or `-`.
+fn date(time: Option<&str>) -> String {
+    time.map_or_else(|| "-".to_owned(), day)
 }
 
 /// Returns the day of a time in RFC 3339.

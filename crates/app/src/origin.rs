@@ -1,4 +1,4 @@
-//! The origins of the skills of a library: the records of installers around its places.
+//! The origins of skills: the records of installers around the places of a library, compared with the skills.
 
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,9 @@ use repertoire::Entry;
 use repertoire::discovery::{Place, Tier};
 use repertoire_clients::projects;
 use repertoire_sources::origin::{Comparison, InstalledFiles, Origin, OriginBase, Origins};
-use serde::Serialize;
 
-use super::environment as env;
-use super::handle::Workspace;
-use super::library::Library;
+use crate::workspace::environment as env;
+use crate::workspace::{Library, Workspace};
 
 /// An origin of a skill, compared with the skill as it is.
 #[derive(Debug)]
@@ -22,41 +20,18 @@ pub struct ComparedOrigin {
     pub comparison: Comparison,
 }
 
-/// An origin as commands give it with `--json`.
-#[derive(Debug, Serialize)]
-pub struct OriginJson {
-    installer: &'static str,
-    record: String,
-    source: Option<String>,
-    path: Option<String>,
-    #[serde(rename = "ref")]
-    reference: Option<String>,
-    commit: Option<String>,
-    version: Option<String>,
-    installed_at: Option<String>,
-    state: &'static str,
-    /// The files that differ, where the record tells them.
-    files: Vec<String>,
-    reason: Option<String>,
-}
-
 /// The reason that a skill is changed whose files all have the recorded content.
 pub const MODE_CHANGED: &str = "the executable bit of a file was changed";
 
 impl ComparedOrigin {
-    /// Returns the JSON of it.
-    pub fn json(&self) -> OriginJson {
-        let (files, reason) = match &self.comparison {
-            Comparison::Unchanged => (Vec::new(), None),
-            Comparison::Changed { files } => (files.clone(), None),
-            Comparison::ModeChanged => (Vec::new(), Some(MODE_CHANGED.to_owned())),
-            Comparison::Unknown(reason) => (Vec::new(), Some(reason.clone())),
-        };
-        OriginJson { state: self.comparison.as_str(), files, reason, ..origin_json(&self.origin) }
+    /// Returns the installer, the source and the state in words.
+    pub fn in_words(&self) -> String {
+        let source = self.origin.in_words().map(|source| format!(" from {source}")).unwrap_or_default();
+        format!("{}{source}, {}", self.origin.installer.command(), self.state_in_words())
     }
 
     /// Returns the state in words, with the files or the reason.
-    pub fn state_in_words(&self) -> String {
+    fn state_in_words(&self) -> String {
         match &self.comparison {
             Comparison::Unchanged => "unchanged since".to_owned(),
             Comparison::Changed { files } if files.is_empty() => "changed since".to_owned(),
@@ -64,23 +39,6 @@ impl ComparedOrigin {
             Comparison::ModeChanged => format!("changed since: {MODE_CHANGED}"),
             Comparison::Unknown(reason) => format!("changed or not is unknown: {reason}"),
         }
-    }
-}
-
-/// Returns the JSON of the record of a skill that is missing.
-pub fn origin_json(origin: &Origin) -> OriginJson {
-    OriginJson {
-        installer: origin.installer.as_str(),
-        record: origin.record.display().to_string(),
-        source: origin.source.clone(),
-        path: origin.path.clone(),
-        reference: origin.reference.clone(),
-        commit: origin.commit.clone(),
-        version: origin.version.clone(),
-        installed_at: origin.installed_at.clone(),
-        state: "missing",
-        files: Vec::new(),
-        reason: None,
     }
 }
 

@@ -10,10 +10,11 @@ use repertoire::event::jsonl::rfc3339;
 use repertoire::regular_file;
 use repertoire_clients::SkillOnDisk;
 use repertoire_clients::client_readers;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::env::{self, Env};
-use crate::wire::{Library, Workspace};
+use crate::view::{ClientRecordView, ClientUseView};
+use crate::workspace::environment as env;
+use crate::workspace::{Env, Library, Workspace};
 
 /// The most files of a client that are read, the newest first.
 const MAX_FILES: usize = 2_000;
@@ -82,9 +83,18 @@ impl ClientRecord {
         self.last_uses.get(directory).is_some_and(|last| Some(last.as_str()) > oldest)
     }
 
-    pub(super) fn json(&self) -> Value {
-        let skill = |(name, found): (&String, &ClientUse)| json!({"name": name, "uses": found.uses, "last_use": found.last_use});
-        json!({"client": self.client, "record": self.record, "skills": self.skills.iter().map(skill).collect::<Value>()})
+    /// Returns the view of the record.
+    pub(super) fn view(&self) -> ClientRecordView {
+        let skill = |(name, found): (&String, &ClientUse)| ClientUseView {
+            name: name.clone(),
+            uses: found.uses,
+            last_use: found.last_use.clone(),
+        };
+        ClientRecordView {
+            client: self.client,
+            record: self.record,
+            skills: self.skills.iter().map(skill).collect(),
+        }
     }
 }
 
@@ -308,6 +318,7 @@ fn skills_in(text: &str) -> Vec<Mention> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn name(name: &str) -> Mention {
         Mention::Name(name.to_owned())
