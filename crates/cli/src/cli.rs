@@ -9,10 +9,9 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    add, adopt, agent, approve, call, catalog, check, clients, completions, connect, cost, dashboard,
-    disable, doctor, duplicates, enable, eval, events, explain, files, history, init, kit, link, list,
-    migrate, new, pack, prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats,
-    sync, team, update, verify, watch,
+    add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
+    enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
+    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, update, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -43,11 +42,7 @@ pub(crate) enum Command {
     List(list::ListArgs),
     Search(search::SearchArgs),
     Show(show::ShowArgs),
-    Files(files::FilesArgs),
     Explain(explain::ExplainArgs),
-    Verify(verify::VerifyArgs),
-    Duplicates(duplicates::DuplicatesArgs),
-    Clients(clients::ClientsArgs),
     Catalog(catalog::CatalogArgs),
     Cost(cost::CostArgs),
     Prompt(prompt::PromptArgs),

@@ -40,9 +40,8 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
-    duplicates, enable, eval, events, explain, files, history, init, kit, link, list, migrate, new, pack,
-    prompt, proposal, publish, remove, revoke, run, search, serve, session, show, stats, sync, team, update,
-    verify, watch,
+    enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
+    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, update, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -119,11 +118,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::List(args) => list::run(ui, &load(ui, env, &globals)?, &args),
         Command::Search(args) => search::run(ui, &load(ui, env, &globals)?, &args),
         Command::Show(args) => show::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Files(args) => files::run(ui, &load(ui, env, &globals)?, &args),
         Command::Explain(args) => explain::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Verify(args) => verify::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Duplicates(args) => duplicates::run(ui, &load(ui, env, &globals)?, &args),
-        Command::Clients(args) => commands::clients::run(ui, &load(ui, env, &globals)?, &args),
         Command::Catalog(args) => catalog::run(ui, &load(ui, env, &globals)?, &args),
         Command::Cost(args) => cost::run(ui, &load(ui, env, &globals)?, &args),
         Command::Prompt(args) => prompt::run(ui, &load(ui, env, &globals)?, &args),

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use repertoire::config::{AGENT_KEYS, KEYS, Settings, ValueKind};
 use repertoire_app::view::{
-    CatalogView, DoctorView, ExplanationView, FileListView, OriginReportView, ProposalDetailView,
+    CatalogView, ClientView, DoctorView, ExplanationView, FileListView, OriginReportView, ProposalDetailView,
     ProposalListView, ProposalView, RollbackView, SearchView, SkillDetailView, SkillView, StatsView,
     VersionDiffView, VersionListView,
 };
@@ -180,10 +180,11 @@ const VIEWS: &[(&str, SchemaOf)] = &[
     ("`rep catalog`", SchemaGenerator::subschema_for::<CatalogView>),
     ("`rep show`", SchemaGenerator::subschema_for::<SkillDetailView>),
     ("`rep explain`", SchemaGenerator::subschema_for::<ExplanationView>),
+    ("`rep connect` without a client, each of `clients`", SchemaGenerator::subschema_for::<ClientView>),
     ("`rep doctor`", SchemaGenerator::subschema_for::<DoctorView>),
     ("`rep stats`", SchemaGenerator::subschema_for::<StatsView>),
-    ("`rep verify`", SchemaGenerator::subschema_for::<OriginReportView>),
-    ("`rep files`", SchemaGenerator::subschema_for::<FileListView>),
+    ("`rep list --origin --changed`", SchemaGenerator::subschema_for::<OriginReportView>),
+    ("`rep show --files`", SchemaGenerator::subschema_for::<FileListView>),
     ("`rep search`", SchemaGenerator::subschema_for::<SearchView>),
     ("`rep history NAME`", SchemaGenerator::subschema_for::<VersionListView>),
     ("`rep history NAME --diff`", SchemaGenerator::subschema_for::<VersionDiffView>),

@@ -63,7 +63,7 @@ fn adopt_gathers_copies_and_undo_puts_them_back_byte_for_byte() {
     let after = tree(&sandbox.project());
     assert_eq!(after[".claude/skills/beta"], "-> ../../.agents/skills/beta");
     assert_eq!(after[".agents/skills/gamma/scripts/x.sh"], before[".kiro/skills/gamma/scripts/x.sh"]);
-    assert!(sandbox.run(&["duplicates"]).stderr.starts_with("no skill is there more than once"));
+    assert!(sandbox.run(&["list", "--duplicates"]).stderr.starts_with("no skill is there more than once"));
     assert!(!sandbox.run(&["list"]).stdout.contains("repertoire-adopted"));
     assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).stdout, "every skill is in one place already\n");
     let run = sandbox.run(&["adopt", "--undo", "--yes"]);
@@ -81,7 +81,7 @@ fn copies_that_differ_are_left_alone_until_one_is_chosen() {
     exit 1
     --- stdout
     --- stderr
-    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta); `rep duplicates --diff` shows how, and `--from DIR` chooses one
+    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one
     "#);
     let answer = sandbox.json(&["adopt", "beta", "--yes", "--from", ".claude/skills", "--json"]);
     assert_eq!(answer["skills"][0]["moved"], ".claude/skills/beta");
@@ -136,7 +136,7 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     exit 1
     --- stdout
     --- stderr
-    left alone: nested: its copies differ (.claude/skills/group/nested, .cursor/skills/nested); `rep duplicates --diff` shows how, and `--from DIR` chooses one
+    left alone: nested: its copies differ (.claude/skills/group/nested, .cursor/skills/nested); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one
     "#);
     assert_run!(sandbox.run(&["adopt", "nested", "--yes", "--from", ".claude/skills/group"]), @r#"
     exit 1
@@ -163,7 +163,7 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     exit 1
     --- stdout
     --- stderr
-    left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked); `rep duplicates --diff` shows how, and `--from DIR` chooses one
+    left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one
     "#);
 }
 
@@ -200,7 +200,7 @@ fn a_directory_without_copies_cannot_be_chosen() {
     --- stdout
     --- stderr
     error: no copy lies in nowhere
-    hint: `rep duplicates` shows where the copies are
+    hint: `rep list --duplicates` shows where the copies are
     "#);
     assert_eq!(tree(&sandbox.project()), before);
 }
@@ -209,7 +209,7 @@ fn a_directory_without_copies_cannot_be_chosen() {
 fn a_copy_is_chosen_by_its_own_path_too() {
     let sandbox = scattered();
     sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
-    let shown = sandbox.run(&["duplicates"]).stdout;
+    let shown = sandbox.run(&["list", "--duplicates"]).stdout;
     let path =
         shown.lines().find_map(|line| line.split_whitespace().find(|word| word.starts_with(".claude")));
     assert_eq!(path, Some(".claude/skills/beta"), "{shown}");
@@ -293,8 +293,8 @@ fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     fs::rename(sandbox.project().join(".agents/skills/beta"), sandbox.project().join(".claude/skills/beta"))
         .unwrap();
     // Commands that only read leave it as it is.
-    for reader in ["list", "check", "duplicates"] {
-        assert!(!sandbox.run(&[reader]).stderr.contains("interrupted"), "{reader}");
+    for reader in [&["list"][..], &["check"], &["list", "--duplicates"]] {
+        assert!(!sandbox.run(reader).stderr.contains("interrupted"), "{reader:?}");
     }
     let run = sandbox.run(&["catalog"]);
     assert!(run.stderr.contains("a `rep adopt` that was interrupted is completed"), "{}", run.stderr);

@@ -144,7 +144,7 @@ fn proposals_are_decided_only_where_writes_are_allowed() {
         (&proposal["state"], &proposal["decision"]["reviewer"]),
         (&json!("applied"), &json!("user:ann"))
     );
-    let files = sandbox.run(&["files", "alpha"]).stdout;
+    let files = sandbox.run(&["show", "alpha", "--files"]).stdout;
     assert!(files.contains("references/more.md"), "{files}");
 }
 

@@ -90,7 +90,7 @@ fn a_disabled_skill_does_not_exist_for_models_and_can_be_inspected_by_people() {
     assert_eq!(load("alpha"), load("zlpha"));
     for command in [
         &["show", "alpha"][..],
-        &["files", "alpha"],
+        &["show", "alpha", "--files"],
         &["check", "alpha"],
         &["history", "alpha"],
         &["explain", "alpha"],

@@ -369,8 +369,9 @@ fn a_switch_goes_by_the_name_that_its_client_knows() {
     hint: Codex switches off the skill at its path; for a copy in another project, run it there too
     hint: sessions and servers that run already follow when they are started again
     "#);
-    let shown = sandbox.run(&["clients"]).stdout;
-    assert!(shown.contains("brainstorming-ideas (disabled)"), "{shown}");
+    let seen = sandbox.json(&["connect", "--json"])["clients"][0]["skills"].clone();
+    let mut disabled = seen.as_array().unwrap().iter().filter(|skill| skill["disabled"] == true);
+    assert!(disabled.any(|skill| skill["name"] == "brainstorming-ideas"), "{seen}");
     let json: Value = serde_json::from_str(&sandbox.read("../home/.config/opencode/opencode.json")).unwrap();
     assert_eq!(json["permission"]["skill"]["Brainstorming Ideas"], "deny");
     assert_eq!(sandbox.run(&["enable", "brainstorming-ideas", "Linear"]).code, 0);

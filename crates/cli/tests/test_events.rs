@@ -97,7 +97,7 @@ fn calls_are_recorded_and_skills_that_people_read_are_not() {
     let sandbox = with_agent();
     sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
     assert_eq!(events(&sandbox), ["skill_loaded alpha - ok cli call"]);
-    for arguments in [&["show", "alpha"][..], &["files", "alpha"], &["catalog"], &["list"]] {
+    for arguments in [&["show", "alpha"][..], &["show", "alpha", "--files"], &["catalog"], &["list"]] {
         assert_eq!(sandbox.run(arguments).code, 0, "{arguments:?}");
         assert_eq!(events(&sandbox), [""; 0], "{arguments:?}");
     }

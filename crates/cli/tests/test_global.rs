@@ -122,7 +122,7 @@ fn a_refused_library_is_an_error() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(".agents/skills/twin/SKILL.md", skill("alpha", "x\n"));
     sandbox.write("repertoire.toml", "duplicates = \"abort\"\n");
-    for arguments in [&["list"][..], &["show", "alpha"], &["files", "alpha"], &["catalog"]] {
+    for arguments in [&["list"][..], &["show", "alpha"], &["show", "alpha", "--files"], &["catalog"]] {
         let run = sandbox.run(&[arguments, &["--json"]].concat());
         assert_eq!(run.code, 1, "{arguments:?}");
         assert!(error(&run.stdout).starts_with("the policy refuses this library"), "{}", run.stdout);
@@ -152,11 +152,11 @@ fn errors_have_one_json_shape_in_every_command() {
         ("show", &["nothing"]),
         ("show", &["alpha", "--file", "nothing"]),
         ("show", &["alpha", "--lines", "1000:"]),
-        ("files", &["nothing"]),
+        ("show", &["nothing", "--files"]),
         ("explain", &["nothing"]),
-        ("verify", &["nothing"]),
-        ("duplicates", &["nothing"]),
-        ("clients", &["--root", "nowhere"]),
+        ("list", &["nothing", "--origin", "--changed"]),
+        ("list", &["nothing", "--duplicates"]),
+        ("connect", &["--root", "nowhere"]),
         ("catalog", &["--agent", "nobody"]),
         ("cost", &["--root", "nowhere"]),
         ("prompt", &[]),
@@ -172,7 +172,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("sync", &[]),
         ("sync", &["--import"]),
         ("remove", &["nothing"]),
-        ("connect", &[]),
+        ("connect", &["--yes"]),
         ("connect", &["cursor"]),
         ("link", &["claude-code"]),
         ("adopt", &["nothing"]),
@@ -228,7 +228,7 @@ fn hints_name_the_directories_of_the_command_line() {
     let sandbox = Sandbox::new();
     sandbox.write("lib/skill-1/SKILL.md", skill("skill-1", "Do.\n"));
     let run = sandbox.run(&["--root", "lib", "show", "skill-1", "--file", "gone.md"]);
-    assert!(run.stderr.contains("hint: run `rep --root lib files skill-1` to see"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: run `rep --root lib show skill-1 --files` to see"), "{}", run.stderr);
     sandbox.write("lib/bad/SKILL.md", "---\nname: bad\n");
     let run = sandbox.run(&["--root", "lib", "list"]);
     assert!(run.stderr.contains("hint: run `rep --root lib check` to see"), "{}", run.stderr);

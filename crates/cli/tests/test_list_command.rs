@@ -49,6 +49,26 @@ fn all_shows_shadowed_and_quarantined_skills() {
 }
 
 #[test]
+fn names_choose_skills_in_whatever_state() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
+    assert_run!(sandbox.run(&["list", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    NAME   STATE     SOURCE                  DESCRIPTION
+    alpha  active    project:.agents/skills  Does alpha things well. Use when alpha is asked for.
+    alpha  shadowed  user:.claude/skills     Does alpha things well. Use when alpha is asked for.
+    --- stderr
+    2 active, 1 shadowed, 1 with warnings
+    hint: run `rep check` to see what is wrong; it reads instructions and files too
+    hint: run `rep explain alpha` to see why
+    "#);
+    let listed = sandbox.json(&["list", "user:.claude/skills:alpha", "--json"]);
+    assert_eq!(listed["skills"].as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.run(&["list", "nothing"]).code, 1);
+}
+
+#[test]
 fn json_has_exactly_the_documented_keys() {
     let sandbox = Sandbox::new();
     sandbox.write(

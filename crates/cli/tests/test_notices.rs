@@ -234,7 +234,7 @@ fn b11_c6_strict_refuses_a_library_on_every_surface() {
         &["serve", "--stdio"],
         &["search", "alpha"],
         &["show", "alpha"],
-        &["files", "alpha"],
+        &["show", "alpha", "--files"],
     ] {
         let run = run_with(&sandbox, &[arguments, &["--profile", "strict"]].concat(), &[]);
         assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{arguments:?}");

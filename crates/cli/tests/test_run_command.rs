@@ -127,7 +127,7 @@ fn missing_skills_tools_and_scripts_are_errors() {
     );
     let gone = run(&["tools", "--script", "scripts/gone.sh"]).stderr;
     assert!(gone.contains("has no file `scripts/gone.sh`.\n"), "{gone}");
-    assert!(gone.contains("hint: run `rep files tools` to see its files\n"), "{gone}");
+    assert!(gone.contains("hint: run `rep show tools --files` to see its files\n"), "{gone}");
     assert_eq!(run(&["tools", "greet", "--args", "{"]).code, 2);
     assert_eq!(run(&["tools"]).code, 2);
 }

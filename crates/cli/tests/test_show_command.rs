@@ -43,7 +43,7 @@ fn files_of_a_skill() {
     --- stdout
     --- stderr
     error: file not found: assets/logo.png ([DIR]/project/.agents/skills/alpha/assets/logo.png)
-    hint: run `rep files alpha` to see its files
+    hint: run `rep show alpha --files` to see its files
     "#);
     assert_run!(sandbox.run(&["show", "alpha", "--file", "../beta/SKILL.md"]), @r#"
     exit 1
@@ -57,7 +57,7 @@ fn files_of_a_skill() {
     --- stdout
     --- stderr
     error: not a file but a directory: references ([DIR]/project/.agents/skills/alpha/references)
-    hint: run `rep files alpha` to see its files
+    hint: run `rep show alpha --files` to see its files
     "#);
     assert_eq!(sandbox.run(&["show", "alpha", "--file", ".env"]).code, 1);
     assert_eq!(sandbox.run(&["show", "alpha", "--raw", "--file", "x"]).code, 2);

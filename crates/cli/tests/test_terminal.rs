@@ -212,7 +212,7 @@ fn output_fits_a_terminal_of_80_columns() {
         &["list", "--digest"],
         &["list", "--all"],
         &["list", "--all", "--tokens", "--digest"],
-        &["files", name],
+        &["show", name, "--files"],
         &["search", "review pull requests"],
         &["check", "short"],
         &["explain", "short"],

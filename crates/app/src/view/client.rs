@@ -60,12 +60,13 @@ pub struct ClientSkillView {
     pub files: usize,
     /// `true` if the server offers it to the client.
     pub mcp: bool,
-    /// The way by which the client gets it.
+    /// The way by which the client gets it: `files`, `mcp`, `twice`, `off` or `none`.
+    #[schemars(with = "String")]
     pub way: SkillWay,
 }
 
 /// The way by which a client gets a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillWay {
     /// From files; the server, if it is connected, leaves it out of its catalog.
@@ -83,17 +84,6 @@ pub enum SkillWay {
 impl SkillWay {
     /// All ways.
     pub const ALL: [Self; 5] = [Self::Files, Self::Mcp, Self::Twice, Self::Off, Self::None];
-
-    /// Returns the way in a word, for a table.
-    pub fn in_a_word(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Mcp => "mcp",
-            Self::Twice => "twice",
-            Self::Off => "off",
-            Self::None => "-",
-        }
-    }
 
     /// Returns the way for people, behind a number of skills.
     pub fn in_words(self) -> &'static str {

@@ -39,7 +39,7 @@ fn adopt(
     if args.names.is_empty() && !args.all {
         return Err(CliError::usage("no skill is named")
             .hint("`rep adopt --all` gathers all skills that lie in several directories")
-            .hint("`rep duplicates` shows them"));
+            .hint("`rep list --duplicates` shows them"));
     }
     let library = workspace.inspect(workspace.settings.policy.clone());
     for name in &args.names {

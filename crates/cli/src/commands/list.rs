@@ -1,5 +1,8 @@
 //! `rep list`.
 
+mod changed;
+mod duplicates;
+
 use clap::Args;
 use repertoire::Entry;
 use repertoire_app::token_counter::TokenCounter;
@@ -8,6 +11,7 @@ use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
@@ -22,6 +26,9 @@ const DIGEST_CHARS: usize = "sha256:".len() + 12;
 /// merged: the first source wins, and the other is shown by --all. Instructions and files are not checked; `rep check` does that.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// Only these skills, as NAME or as SOURCE:NAME, in whatever state
+    #[arg(value_name = "NAME", add = skill_names())]
+    names: Vec<String>,
     /// Show shadowed, disabled and quarantined skills too
     #[arg(long)]
     all: bool,
@@ -34,6 +41,30 @@ pub(crate) struct ListArgs {
     /// Show who installed each skill, from where, and if it was changed since
     #[arg(long)]
     origin: bool,
+    /// Show only skills that differ from the records of their installers, and exit with 1 if there are any
+    ///
+    /// Reads repertoire.lock of `rep add`, skills-lock.json and .skill-lock.json of `npx skills`, apm.lock.yaml, agents.lock of dotagents,
+    /// what `gh skill` writes into the frontmatter, .openskills.json and .clawhub/origin.json, and computes the hash that each of them
+    /// records. Nothing is fetched. Exits with 1 if a skill was changed since it was installed, if one is missing, or if a record cannot be
+    /// read.
+    #[arg(long, requires = "origin", conflicts_with_all = ["all", "digest", "tokens"])]
+    changed: bool,
+    /// Show only skills that are there more than once
+    ///
+    /// Shows skills of one name in several directories, and whether their files are the same, and skills of different names with the same
+    /// files. A link to a skill is not a second one. `rep adopt` gathers copies in one place.
+    #[arg(long, conflicts_with_all = ["all", "digest", "tokens", "origin"])]
+    duplicates: bool,
+    /// Show the differences between the first and each of the others
+    #[arg(long, requires = "duplicates")]
+    diff: bool,
+}
+
+impl ListArgs {
+    /// Returns `true` if skills are shown in whatever state.
+    fn shows_all(&self) -> bool {
+        self.all || !self.names.is_empty()
+    }
 }
 
 #[derive(Serialize)]
@@ -57,18 +88,32 @@ struct Row<'a> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result<Exit, CliError> {
+    if args.changed {
+        return changed::write(ui, workspace, &args.names);
+    }
+    if args.duplicates {
+        return duplicates::write(ui, workspace, &args.names, args.diff);
+    }
     // A refused library can still be inspected.
-    let library = if args.all {
+    let is_all = args.shows_all();
+    let library = if is_all {
         workspace.inspect_served(workspace.settings.policy.clone())
     } else {
         workspace.open()?
     };
+    for name in &args.names {
+        library.find_any(name)?;
+    }
+    let is_meant = |entry: &Entry| {
+        let is_name = |name: &String| entry.name().as_str() == name || entry.qualified_name() == *name;
+        args.names.is_empty() || args.names.iter().any(is_name)
+    };
     let counter = TokenCounter::new(workspace, &library);
     let origins = args.origin.then(|| workspace.origins(&library));
-    let for_clients = if args.all { disabled_for_clients(&workspace.env.places()) } else { Vec::new() };
+    let for_clients = if is_all { disabled_for_clients(&workspace.env.places()) } else { Vec::new() };
     let entries = library.snapshot.entries().iter();
     let rows: Vec<Row<'_>> = entries
-        .filter(|entry| args.all || entry.state == State::Active)
+        .filter(|entry| is_meant(entry) && (is_all || entry.state == State::Active))
         .map(|entry| Row {
             entry,
             digest: args.digest.then(|| digest(&library, entry)),
@@ -134,7 +179,8 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
         rows.iter().any(|row| row.entry.state == State::Disabled || !row.disabled_for.is_empty());
     let column = |heading, align, style| Column { heading, align, style };
     let mut columns = vec![column("NAME", Align::Left, Some(Style::Name))];
-    if args.all {
+    let has_state = args.shows_all();
+    if has_state {
         columns.push(column("STATE", Align::Left, None));
     }
     if args.tokens {
@@ -158,7 +204,7 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
     let mut table = Table::new(columns);
     for Row { entry, digest, tokens, origins, disabled_for, .. } in rows {
         table.cell(entry.name().as_str());
-        if args.all {
+        if has_state {
             table.cell(if entry.is_last_good() { "last good" } else { entry.state.as_str() });
         }
         if args.tokens {
@@ -231,7 +277,7 @@ fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArg
         hints.push("run `rep check` to see what is wrong; it reads instructions and files too".to_owned());
     }
     if let Some(first) = entries.iter().find(|entry| entry.state != State::Active) {
-        hints.push(if args.all {
+        hints.push(if args.shows_all() {
             format!("run `rep explain {}` to see why", first.name())
         } else {
             "run `rep list --all` to see all".to_owned()

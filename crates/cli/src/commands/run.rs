@@ -113,7 +113,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RunArgs) -> Result<
     let reply = pollster::block_on(session.call(tool, &arguments));
     let written = write(ui, workspace, args, &session, &reply).map_err(|error| match reply.answer() {
         Answer::Fault(fault) if matches!(fault.kind, FaultKind::NoFile { .. }) => {
-            error.hint(format!("run `rep files {}` to see its files", args.skill))
+            error.hint(format!("run `rep show {} --files` to see its files", args.skill))
         }
         _ => error,
     });

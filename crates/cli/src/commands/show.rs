@@ -1,5 +1,7 @@
 //! `rep show`.
 
+mod files;
+
 use clap::Args;
 use repertoire::provider::content::{is_binary, media_type};
 use repertoire::{Entry, ErrorKind, Skill};
@@ -14,7 +16,7 @@ use crate::exit::Exit;
 use crate::ui::{Ui, escape};
 use crate::wire::{Library, Workspace};
 
-/// Prints a skill's instructions, or one of its files
+/// Prints a skill's instructions, one of its files, or the list of them
 ///
 /// Without further options the instructions are printed byte for byte, without the frontmatter. On a terminal,
 /// characters that would do harm there are shown as escapes.
@@ -35,6 +37,13 @@ pub(crate) struct ShowArgs {
     /// Print the file at this path in the skill
     #[arg(long, value_name = "PATH", group = "what")]
     file: Option<String>,
+    /// List the files of the skill, or those below this directory of it
+    ///
+    /// Paths are relative to the skill, sorted. The description of a file is its first heading or comment, if that says more than the name of
+    /// the file. Hidden files, links and special files are not part of a skill.
+    #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(group = "what", conflicts_with = "lines")]
+    files: Option<String>,
     /// Print these lines only: A:B, A:, :B or A
     #[arg(long, value_name = "A:B", value_parser = line_range)]
     lines: Option<LineRange>,
@@ -46,6 +55,9 @@ pub(crate) struct ShowArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = workspace.open()?;
+    if let Some(directory) = &args.files {
+        return files::write(ui, &library, library.find(&args.name)?, directory);
+    }
     if ui.is_json() {
         let shown = detail(&library, workspace, args);
         if let Ok(entry) = library.find(&args.name) {
@@ -196,7 +208,7 @@ fn content(library: &Library, entry: &Entry, path: &SkillPath, args: &ShowArgs) 
         let is_missing = matches!(error.kind(), ErrorKind::FileNotFound | ErrorKind::IsDirectory);
         let error = CliError::from(error);
         if is_missing {
-            error.hint(format!("run `rep files {}` to see its files", entry.name()))
+            error.hint(format!("run `rep show {} --files` to see its files", entry.name()))
         } else {
             error
         }

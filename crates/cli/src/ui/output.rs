@@ -16,14 +16,13 @@ use crate::globals::{ColorChoice, Globals};
 const UNBOUNDED: usize = usize::MAX;
 
 /// The commands that hints name and that read the skills of the directories of `--root`.
-const READING_COMMANDS: [&str; 13] = [
+const READING_COMMANDS: [&str; 12] = [
     "approve",
     "check",
     "disable",
     "doctor",
     "enable",
     "explain",
-    "files",
     "history",
     "list",
     "proposal ",

@@ -162,7 +162,7 @@ pub fn plan(
     let mut all = copies.values().flatten();
     if let Some(given) = options.from.as_ref().filter(|_| !all.any(|copy| copy.is_from(from.as_deref()))) {
         return Err(Error::refused(format!("no copy lies in {}", given.display()))
-            .hint("`rep duplicates` shows where the copies are"));
+            .hint("`rep list --duplicates` shows where the copies are"));
     }
     let mut plan = AdoptPlan { skills: Vec::new(), refused: Vec::new() };
     for (name, copies) in copies {
@@ -262,7 +262,7 @@ fn gathered(
         let places = places.join(", ");
         return Err(if contents.iter().any(|(digest, _)| *digest != contents[0].0) {
             format!(
-                "its copies differ ({places}); `rep duplicates --diff` shows how, and `--from DIR` chooses one"
+                "its copies differ ({places}); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one"
             )
         } else {
             let files = differing(&contents).into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");

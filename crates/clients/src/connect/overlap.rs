@@ -135,7 +135,7 @@ impl ClientFiles {
             }
         }
         let Some(directory) = directories.first() else {
-            return "keep it in the project or in the home directory; `rep duplicates` shows how they differ"
+            return "keep it in the project or in the home directory; `rep list --duplicates` shows how they differ"
                 .to_owned();
         };
         let needing = self.needing(client, directory, overlap, present);

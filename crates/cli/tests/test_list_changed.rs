@@ -1,4 +1,4 @@
-//! Tests of `rep verify`, and of origins in `rep list` and `rep explain`.
+//! Tests of `rep list --origin --changed`, and of origins in `rep list` and `rep explain`.
 
 use std::fs;
 
@@ -40,32 +40,29 @@ fn broken_records_are_visible_everywhere() {
 }
 
 #[test]
-fn verify_finds_changed_and_missing_skills() {
+fn changed_and_missing_skills_are_listed() {
     let sandbox = installed();
-    assert_run!(sandbox.run(&["verify"]), @r#"
+    assert_run!(sandbox.run(&["list", "--origin", "--changed"]), @r#"
     exit 1
     --- stdout
-    NAME   STATE      INSTALLER   RECORD            SOURCE
-    alpha  unchanged  npx skills  skills-lock.json  owner/repo (skills/alpha)
-    beta   changed    npx skills  skills-lock.json  owner/repo at v1
-    gone   missing    npx skills  skills-lock.json  owner/other
+    NAME  STATE    INSTALLER   RECORD            SOURCE
+    beta  changed  npx skills  skills-lock.json  owner/repo at v1
+    gone  missing  npx skills  skills-lock.json  owner/other
     --- stderr
     1 unchanged, 1 changed, 1 missing
     "#);
-    assert_run!(sandbox.run(&["verify", "alpha"]), @r#"
+    assert_run!(sandbox.run(&["list", "--origin", "--changed", "alpha"]), @r#"
     exit 0
     --- stdout
-    NAME   STATE      INSTALLER   RECORD            SOURCE
-    alpha  unchanged  npx skills  skills-lock.json  owner/repo (skills/alpha)
     --- stderr
     1 unchanged
     "#);
     sandbox.write(ALPHA, skill("alpha", "changed\n"));
-    assert_eq!(sandbox.run(&["verify", "alpha"]).code, 1);
-    let run = sandbox.run(&["verify", "own"]);
+    assert_eq!(sandbox.run(&["list", "--origin", "--changed", "alpha"]).code, 1);
+    let run = sandbox.run(&["list", "--origin", "--changed", "own"]);
     assert_eq!(run.code, 1);
     assert!(run.stderr.contains("no installer recorded `own`"), "{}", run.stderr);
-    let run = sandbox.run(&["verify", "--json"]);
+    let run = sandbox.run(&["list", "--origin", "--changed", "--json"]);
     let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(answer["ok"], false);
     assert_eq!(answer["skills"][2]["state"], "missing");
@@ -73,16 +70,16 @@ fn verify_finds_changed_and_missing_skills() {
 }
 
 #[test]
-fn verify_reports_records_that_cannot_be_read() {
+fn records_that_cannot_be_read_are_reported() {
     let sandbox = Sandbox::with_skills();
-    assert_run!(sandbox.run(&["verify"]), @r#"
+    assert_run!(sandbox.run(&["list", "--origin", "--changed"]), @r#"
     exit 0
     --- stdout
     no installer recorded any of the skills
     --- stderr
     "#);
     sandbox.write("skills-lock.json", "{");
-    let run = sandbox.run(&["verify"]);
+    let run = sandbox.run(&["list", "--origin", "--changed"]);
     assert_eq!(run.code, 1);
     assert!(run.stderr.contains("warning: skills-lock.json cannot be read: EOF"), "{}", run.stderr);
 }
@@ -146,7 +143,7 @@ fn skills_of_a_user_are_verified_by_the_lock_of_the_user() {
     );
     let run = sandbox.run(&["list", "--origin"]);
     assert!(run.stdout.contains("user:$CODEX_HOME/skills  unknown  npx skills: o/r"), "{}", run.stdout);
-    let run = sandbox.run(&["verify"]);
+    let run = sandbox.run(&["list", "--origin", "--changed"]);
     assert!(
         run.stderr.contains("hint: `rep explain alpha` tells why it cannot be compared"),
         "{}",
@@ -169,38 +166,44 @@ fn skills_that_rep_added_have_its_lock_as_their_record() {
         let directory = if owner == "user" { sandbox.home() } else { sandbox.project() };
         let run = sandbox.run(&["add", &repository.url(), "--all", "--yes", "--to", owner]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let answer = sandbox.json(&["verify", "--json"]);
-        assert_eq!(answer["skills"][0]["installer"], "rep");
-        assert_eq!(answer["skills"][0]["state"], "unchanged");
-        assert_eq!(answer["skills"][0]["commit"].as_str().map(str::len), Some(40));
+        assert_eq!(
+            sandbox.json(&["list", "--origin", "--changed", "--json"])["skills"],
+            serde_json::json!([])
+        );
+        let origin = &sandbox.json(&["list", "--origin", "--json"])["skills"][0]["origins"][0];
+        assert_eq!(origin["installer"], "rep");
+        assert_eq!(origin["state"], "unchanged");
+        assert_eq!(origin["commit"].as_str().map(str::len), Some(40));
         assert!(sandbox.run(&["list", "--origin"]).stdout.contains("unchanged  rep: "));
         assert!(sandbox.run(&["explain", "pdf"]).stdout.contains("origin  installed by rep from "));
         fs::write(directory.join(".agents/skills/pdf/SKILL.md"), skill("pdf", "changed\n")).unwrap();
-        let run = sandbox.run(&["verify"]);
+        let run = sandbox.run(&["list", "--origin", "--changed"]);
         assert_eq!(run.code, 1, "{}", run.stdout);
         assert!(run.stderr.contains("changed: pdf: SKILL.md"), "{}", run.stderr);
         let manifest = directory.join(".agents/skills/pdf/SKILL.md");
         fs::write(&manifest, skill("pdf", "x\n")).unwrap();
         fs::set_permissions(&manifest, fs::Permissions::from_mode(0o755)).unwrap();
-        let run = sandbox.run(&["verify"]);
+        let run = sandbox.run(&["list", "--origin", "--changed"]);
         let expect = "changed: pdf: the executable bit of a file was changed\n";
         assert!(run.code == 1 && run.stderr.starts_with(expect), "{}", run.stderr);
         fs::remove_dir_all(directory.join(".agents/skills/pdf")).unwrap();
-        assert!(sandbox.run(&["verify"]).stdout.contains("missing"));
+        assert!(sandbox.run(&["list", "--origin", "--changed"]).stdout.contains("missing"));
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn verify_and_sync_agree_about_modes_and_about_locks_that_do_not_fit() {
+fn list_and_sync_agree_about_modes_and_about_locks_that_do_not_fit() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let sandbox = Sandbox::with_skills();
     sandbox.write("../source/gamma/SKILL.md", skill("gamma", "x\n"));
     sandbox.write("../source/gamma/scripts/run.sh", "echo\n");
     assert_eq!(sandbox.run(&["add", "../source", "--all", "--yes"]).code, 0);
-    let codes =
-        || ["verify", "sync --frozen"].map(|words| sandbox.run(&words.split(' ').collect::<Vec<_>>()).code);
+    let codes = || {
+        ["list --origin --changed", "sync --frozen"]
+            .map(|words| sandbox.run(&words.split(' ').collect::<Vec<_>>()).code)
+    };
     assert_eq!(codes(), [0, 0]);
     let script = sandbox.project().join(".agents/skills/gamma/scripts/run.sh");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,33 +1,23 @@
-//! `rep files`.
+//! `rep show --files`.
 
-use clap::Args;
+use repertoire::Entry;
 use repertoire_app::view::{DiagnosticView, FileListView, FileView};
 use repertoire_model::{FileEntry, SkillPath};
 
-use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::Workspace;
+use crate::wire::Library;
 
-/// Lists the files of a skill
-///
-/// Paths are relative to the skill, sorted. The description of a file is its first heading or comment, if that says more than the name of the file. Hidden files, links and special files are not part of a skill.
-#[derive(Debug, Args)]
-pub(crate) struct FilesArgs {
-    /// The skill, as NAME or as SOURCE:NAME
-    #[arg(add = skill_names())]
-    name: String,
-    /// List only files below this directory of the skill
-    directory: Option<String>,
-}
-
-/// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &FilesArgs) -> Result<Exit, CliError> {
-    let library = workspace.open()?;
-    let entry = library.find(&args.name)?;
+/// Writes the files of `entry` below `directory`; an empty one is that of the skill.
+pub(super) fn write(
+    ui: &mut Ui,
+    library: &Library,
+    entry: &Entry,
+    directory: &str,
+) -> Result<Exit, CliError> {
     let listing = pollster::block_on(library.registry.files(entry))?;
-    let files = below(&listing.files, args.directory.as_deref(), entry.name().as_str())?;
+    let files = below(&listing.files, directory, entry.name().as_str())?;
     let descriptions = pollster::block_on(library.registry.describe_files(entry, &files));
     if ui.is_json() {
         let view = |file: &FileEntry| {
@@ -73,15 +63,12 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &FilesArgs) -> Resul
 }
 
 /// Returns the files below `directory`, which has to be one of the skill `name`.
-fn below<'a>(
-    files: &'a [FileEntry],
-    directory: Option<&str>,
-    name: &str,
-) -> Result<Vec<&'a FileEntry>, CliError> {
-    let Some(given) = directory.filter(|given| !matches!(*given, "." | "./")) else {
+fn below<'a>(files: &'a [FileEntry], directory: &str, name: &str) -> Result<Vec<&'a FileEntry>, CliError> {
+    if matches!(directory, "" | "." | "./") {
         return Ok(files.iter().collect());
-    };
-    let bad = |fault| CliError::no(format!("`{given}` is no path in a skill")).because(fault);
+    }
+    let given = directory;
+    let bad = |fault| CliError::no(format!("`{given}` is not a path in a skill")).because(fault);
     let directory = SkillPath::new(given.trim_end_matches('/')).map_err(bad)?;
     let prefix = format!("{directory}/");
     let found: Vec<&FileEntry> =
@@ -92,7 +79,7 @@ fn below<'a>(
                 .hint(format!("run `rep show {name} --file {given}` to read it"))
         } else {
             CliError::no(format!("the skill has no directory `{given}`"))
-                .hint(format!("run `rep files {name}` to see its files"))
+                .hint(format!("run `rep show {name} --files` to see its files"))
         });
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! Tests of `rep clients`, and of the one advice that `doctor`, `connect`, `link` and `clients` give.
+//! Tests of `rep connect` without a client, and of the one advice that `doctor`, `connect` and `link` give.
 
 use std::fs;
 
@@ -20,20 +20,15 @@ fn clients_are_shown_with_the_skills_that_they_get() {
     let sandbox = sandbox(&[".claude", ".cursor", ".kiro"]);
     sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
     assert_eq!(sandbox.run(&["connect", "--yes", "kiro"]).code, 0);
-    assert_run!(sandbox.run(&["clients"]), @r#"
+    assert_run!(sandbox.run(&["connect"]), @r#"
     exit 0
     --- stdout
-    SKILL  claude-code  cursor  kiro
-    alpha  -            files   mcp
-    beta   files        twice   mcp
-    --- stderr
-    Claude Code: 1 from files, 1 not at all
-    Cursor: 1 from files, 1 twice
+    Claude Code: 1 from files, 1 not at all; run `rep connect claude-code`
+    Cursor: 1 from files, 1 twice; Claude Code needs [DIR]/project/.claude/skills: `rep adopt` makes the copies one skill, so that they cannot differ
     Kiro: 2 over MCP
-    warning: Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: Claude Code needs [DIR]/project/.claude/skills: `rep adopt` makes the copies one skill, so that they cannot differ
+    --- stderr
     "#);
-    let answer = sandbox.json(&["clients", "--json"]);
+    let answer = sandbox.json(&["connect", "--json"]);
     assert_eq!(
         answer["clients"][1]["skills"][1],
         serde_json::json!({"name": "beta", "disabled": false, "files": 2, "mcp": false, "way": "twice"})
@@ -47,7 +42,7 @@ fn clients_are_shown_with_the_skills_that_they_get() {
 #[test]
 fn no_client_is_no_error() {
     let sandbox = Sandbox::with_skills();
-    assert_eq!(sandbox.run(&["clients"]).stdout, "there is no sign of a client that reads skills\n");
+    assert_eq!(sandbox.run(&["connect"]).stdout, "there is no sign of a client on this machine\n");
 }
 
 /// Returns the commands that the hints about clients name, in order.
@@ -120,15 +115,12 @@ fn one_directory_under_two_names_is_read_once() {
     let sandbox = sandbox(&[".claude", ".cursor"]);
     fs::create_dir_all(sandbox.project().join(".claude")).unwrap();
     std::os::unix::fs::symlink("../.agents/skills", sandbox.project().join(".claude/skills")).unwrap();
-    assert_run!(sandbox.run(&["clients"]), @r#"
+    assert_run!(sandbox.run(&["connect"]), @r#"
     exit 0
     --- stdout
-    SKILL  claude-code  cursor
-    alpha  files        files
-    beta   files        files
-    --- stderr
     Claude Code: 2 from files
     Cursor: 2 from files
+    --- stderr
     "#);
     assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
 }
@@ -139,12 +131,10 @@ fn links_for_a_connected_client_are_given_up_by_one_advice() {
     let sandbox = sandbox(&[".claude", ".cursor"]);
     assert_eq!(sandbox.run(&["link", "claude-code", "--yes"]).code, 0);
     assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
-    let run = sandbox.run(&["clients"]);
-    let hints: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("hint: ")).collect();
-    assert_eq!(hints.len(), 1, "{}", run.stderr);
-    for hint in hints {
-        assert!(hint.ends_with("run `rep link --undo claude-code`"), "{hint}");
-    }
+    let run = sandbox.run(&["connect"]);
+    let advice: Vec<&str> = run.stdout.lines().filter(|line| line.contains("; ")).collect();
+    assert_eq!(advice.len(), 1, "{}", run.stdout);
+    assert!(advice[0].ends_with("run `rep link --undo claude-code`"), "{}", run.stdout);
     assert_eq!(follow(&sandbox), 1);
 }
 
@@ -165,18 +155,15 @@ fn advice_about_links_of_the_home_directory_can_be_followed_in_a_project() {
 fn skills_that_a_client_has_switched_off_are_shown() {
     let sandbox = sandbox(&[".codex"]);
     assert_eq!(sandbox.run(&["disable", "--agent", "codex", "alpha"]).code, 0);
-    assert_run!(sandbox.run(&["clients"]), @r#"
+    assert_run!(sandbox.run(&["connect"]), @r#"
     exit 0
     --- stdout
-    SKILL  codex
-    alpha  off
-    beta   files
-    --- stderr
     Codex: 1 from files, 1 switched off
+    --- stderr
     "#);
     let run = sandbox.run(&["explain", "alpha"]);
     assert!(run.stdout.contains("clients  switched off for Codex\n"), "{}", run.stdout);
-    let answer = sandbox.json(&["clients", "--json"]);
+    let answer = sandbox.json(&["connect", "--json"]);
     assert_eq!(answer["clients"][0]["skills"][0]["files"], 0);
 }
 
@@ -201,22 +188,16 @@ fn skills_are_found_by_their_directories_whatever_their_names() {
     let sandbox = sandbox(&[".cursor", ".codex", ".config/goose"]);
     write_other_names(&sandbox);
     assert_eq!(sandbox.run(&["disable", "Linear"]).code, 0);
-    assert_run!(sandbox.run(&["clients"]), @r#"
+    assert_run!(sandbox.run(&["connect"]), @r#"
     exit 0
     --- stdout
-    SKILL                             claude-code  cursor  codex  goose
-    Linear (disabled)                 -            files   off    files
-    alpha                             -            files   files  files
-    beta                              -            files   files  files
-    brainstorming-ideas-into-designs  files        files   -      files
-    subagent-driven-development       files        -       -      -
+    Claude Code: 2 from files, 2 not at all; run `rep connect claude-code`
+    Cursor: 4 from files, 1 not at all; run `rep connect cursor`
+    Codex: 2 from files, 1 switched off, 2 not at all; run `rep connect codex`
+    Goose: 4 from files, 1 not at all; run `rep connect goose`
     --- stderr
-    Claude Code: 2 from files, 2 not at all
-    Cursor: 4 from files, 1 not at all
-    Codex: 2 from files, 1 switched off, 2 not at all
-    Goose: 4 from files, 1 not at all
     "#);
-    let linear = &sandbox.json(&["clients", "--json"])["clients"][1]["skills"][0];
+    let linear = &sandbox.json(&["connect", "--json"])["clients"][1]["skills"][0];
     assert_eq!(
         *linear,
         serde_json::json!({"name": "Linear", "disabled": true, "files": 1, "mcp": false, "way": "files"})

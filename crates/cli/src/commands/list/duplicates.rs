@@ -1,8 +1,8 @@
-//! `rep duplicates`.
+//! `rep list --duplicates`: skills of one name in several directories, and skills of different names with the same files. A link to a
+//! skill is not a second one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use clap::Args;
 use pollster::block_on;
 use rayon::prelude::*;
 use repertoire::history::capture;
@@ -12,25 +12,10 @@ use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::text::count;
 use serde::Serialize;
 
-use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
 use crate::wire::{Library, Workspace};
-
-/// Finds skills that are there more than once
-///
-/// Shows skills of one name in several directories, and whether their files are the same, and skills of different names
-/// with the same files. A link to a skill is no second one. `rep adopt` gathers copies in one place.
-#[derive(Debug, Args)]
-pub(crate) struct DuplicatesArgs {
-    /// Only these skills
-    #[arg(value_name = "NAME", add = skill_names())]
-    names: Vec<String>,
-    /// Show the differences between the first and each of the others
-    #[arg(long)]
-    diff: bool,
-}
 
 #[derive(Serialize)]
 struct DuplicatesJson {
@@ -81,22 +66,26 @@ impl Group<'_> {
     }
 }
 
-/// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DuplicatesArgs) -> Result<Exit, CliError> {
+/// Writes the skills that are there more than once.
+pub(super) fn write(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    names: &[String],
+    has_diff: bool,
+) -> Result<Exit, CliError> {
     let library = workspace.inspect(workspace.settings.policy.clone());
-    for name in &args.names {
+    for name in names {
         library.find_any(name)?;
     }
     let mut groups = groups(&library);
-    groups
-        .retain(|group| args.names.is_empty() || args.names.iter().any(|name| group.names().contains(name)));
+    groups.retain(|group| names.is_empty() || names.iter().any(|name| group.names().contains(name)));
     if ui.is_json() {
-        let duplicates = groups.iter().map(|group| group_json(&library, args, group)).collect();
+        let duplicates = groups.iter().map(|group| group_json(&library, has_diff, group)).collect();
         ui.write_json(&DuplicatesJson { duplicates })?;
         return Ok(Exit::Success);
     }
     for group in &groups {
-        write(ui, workspace, &library, args, group)?;
+        write_group(ui, workspace, &library, has_diff, group)?;
     }
     ui.flush()?;
     let different = groups.iter().filter(|group| !group.is_identical()).count();
@@ -106,7 +95,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DuplicatesArgs) -> 
     };
     let summary = ui.paint_err(Style::Heading, &summary);
     writeln!(ui.err(), "{summary}")?;
-    if different > 0 && !args.diff {
+    if different > 0 && !has_diff {
         ui.hint("`--diff` shows the differences")?;
     }
     // Copies are gathered from the directories of clients alone.
@@ -145,14 +134,14 @@ fn groups<'l>(library: &'l Library) -> Vec<Group<'l>> {
     named.chain(alike).map(group).collect()
 }
 
-fn group_json(library: &Library, args: &DuplicatesArgs, group: &Group<'_>) -> GroupJson {
+fn group_json(library: &Library, has_diff: bool, group: &Group<'_>) -> GroupJson {
     let copy = |(index, entry): (usize, &&Entry)| CopyJson {
         name: entry.name().to_string(),
         source: entry.source.to_string(),
         directory: entry.directory().to_owned(),
         state: entry.state.as_str(),
         digest: group.digests[index].map(|digest| digest.to_string()),
-        diff: args.diff.then(|| group.diff(library, index)).flatten(),
+        diff: has_diff.then(|| group.diff(library, index)).flatten(),
     };
     GroupJson {
         names: group.names().into_iter().collect(),
@@ -161,11 +150,11 @@ fn group_json(library: &Library, args: &DuplicatesArgs, group: &Group<'_>) -> Gr
     }
 }
 
-fn write(
+fn write_group(
     ui: &mut Ui,
     workspace: &Workspace,
     library: &Library,
-    args: &DuplicatesArgs,
+    has_diff: bool,
     group: &Group<'_>,
 ) -> Result<(), CliError> {
     let names: Vec<String> = group.names().into_iter().collect();
@@ -179,7 +168,7 @@ fn write(
         let state = ui.paint(Style::Faint, &format!("{:<width$}", entry.state.as_str()));
         writeln!(ui.out(), "  {state} {directory}")?;
     }
-    if !args.diff || group.is_identical() {
+    if !has_diff || group.is_identical() {
         return Ok(());
     }
     for (index, entry) in group.skills.iter().enumerate().skip(1) {

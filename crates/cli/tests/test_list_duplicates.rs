@@ -1,11 +1,11 @@
-//! Tests of `rep duplicates`.
+//! Tests of `rep list --duplicates`.
 
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 #[test]
 fn duplicates_are_skills_of_one_name_or_of_one_content() {
     let sandbox = Sandbox::with_skills();
-    assert_run!(sandbox.run(&["duplicates"]), @r#"
+    assert_run!(sandbox.run(&["list", "--duplicates"]), @r#"
     exit 0
     --- stdout
     --- stderr
@@ -13,7 +13,7 @@ fn duplicates_are_skills_of_one_name_or_of_one_content() {
     "#);
     sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
     sandbox.write("../home/.kiro/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo another.\n"));
-    assert_run!(sandbox.run(&["duplicates"]), @r#"
+    assert_run!(sandbox.run(&["list", "--duplicates"]), @r#"
     exit 0
     --- stdout
     alpha: 2 places with different files
@@ -27,15 +27,16 @@ fn duplicates_are_skills_of_one_name_or_of_one_content() {
     hint: `--diff` shows the differences
     hint: `rep adopt alpha` gathers its copies in one place and links the others to it
     "#);
-    let given = sandbox.run(&["--root", ".agents/skills", "--root", ".claude/skills", "duplicates"]);
+    let given =
+        sandbox.run(&["--root", ".agents/skills", "--root", ".claude/skills", "list", "--duplicates"]);
     assert!(given.stdout.contains("beta: 2 places") && !given.stderr.contains("adopt"), "{}", given.stderr);
-    let run = sandbox.run(&["duplicates", "alpha", "--diff"]);
+    let run = sandbox.run(&["list", "--duplicates", "alpha", "--diff"]);
     assert!(run.stdout.contains("-Do alpha.\n+Do another.\n"), "{}", run.stdout);
     assert!(!run.stdout.contains("beta"), "{}", run.stdout);
-    let answer = sandbox.json(&["duplicates", "--diff", "--json"]);
+    let answer = sandbox.json(&["list", "--duplicates", "--diff", "--json"]);
     assert_eq!(answer["duplicates"][1]["content"], "identical");
     assert!(answer["duplicates"][0]["skills"][1]["diff"].as_str().unwrap().contains("+Do another."));
-    assert_eq!(sandbox.run(&["duplicates", "nothing"]).code, 1);
+    assert_eq!(sandbox.run(&["list", "--duplicates", "nothing"]).code, 1);
 }
 
 #[cfg(unix)]
@@ -43,5 +44,5 @@ fn duplicates_are_skills_of_one_name_or_of_one_content() {
 fn a_link_is_no_duplicate() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(sandbox.run(&["link", "--yes", "claude-code"]).code, 0);
-    assert!(sandbox.run(&["duplicates"]).stderr.starts_with("no skill is there more than once"));
+    assert!(sandbox.run(&["list", "--duplicates"]).stderr.starts_with("no skill is there more than once"));
 }

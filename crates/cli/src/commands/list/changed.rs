@@ -1,51 +1,40 @@
-//! `rep verify`.
+//! `rep list --origin --changed`: skills that were changed since they were installed, or are missing.
 
-use clap::Args;
 use repertoire::Entry;
 use repertoire_app::view::{BrokenRecordView, OriginReportView, OriginView, RecordedSkillView};
 use repertoire_sources::origin::{Comparison, Origin};
 
-use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, MODE_CHANGED, Workspace, compared_origins};
 
-/// Compares skills with the records of their installers
-///
-/// Reads repertoire.lock of `rep add`, skills-lock.json and .skill-lock.json of `npx skills`, apm.lock.yaml, agents.lock of dotagents,
-/// what `gh skill` writes into the frontmatter, .openskills.json and .clawhub/origin.json, and
-/// computes the hash that each of them records. Nothing is fetched. Exits with 1 if a skill was changed since it was
-/// installed, if one is missing, or if a record cannot be read.
-#[derive(Debug, Args)]
-pub(crate) struct VerifyArgs {
-    /// The skills; by default, all that have a record
-    #[arg(value_name = "NAME", add = skill_names())]
-    names: Vec<String>,
-}
-
 /// A skill that is there, with one of its origins.
-struct VerifiedSkill<'a> {
+struct RecordedSkill<'a> {
     entry: &'a Entry,
     origin: ComparedOrigin,
 }
 
-/// Runs the command.
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &VerifyArgs) -> Result<Exit, CliError> {
+fn is_changed(skill: &RecordedSkill<'_>) -> bool {
+    skill.origin.comparison.is_changed()
+}
+
+/// Writes the skills that differ from the records of their installers. Nothing is fetched.
+pub(super) fn write(ui: &mut Ui, workspace: &Workspace, names: &[String]) -> Result<Exit, CliError> {
     let library = workspace.inspect(workspace.settings.policy.clone());
     let origins = workspace.origins(&library);
-    let is_meant = |name: &str| args.names.is_empty() || args.names.iter().any(|meant| meant == name);
-    let mut verified = Vec::new();
+    let is_meant = |name: &str| names.is_empty() || names.iter().any(|meant| meant == name);
+    let mut recorded = Vec::new();
     for entry in library.snapshot.entries() {
         if is_meant(entry.name().as_str()) || is_meant(&entry.qualified_name()) {
             let found = compared_origins(&origins, entry).into_iter();
-            verified.extend(found.map(|origin| VerifiedSkill { entry, origin }));
+            recorded.extend(found.map(|origin| RecordedSkill { entry, origin }));
         }
     }
     let missing: Vec<&Origin> =
         origins.missing().into_iter().filter(|origin| is_meant(&origin.name)).collect();
-    for name in &args.names {
-        let is_known = verified
+    for name in names {
+        let is_known = recorded
             .iter()
             .any(|skill| skill.entry.name().as_str() == name || skill.entry.qualified_name() == *name)
             || missing.iter().any(|origin| origin.name == *name);
@@ -55,11 +44,11 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &VerifyArgs) -> Resu
                 .hint("`rep list --origin` shows the skills with a record"));
         }
     }
-    let is_changed = |skill: &VerifiedSkill<'_>| skill.origin.comparison.is_changed();
-    let is_sound = !verified.iter().any(is_changed) && missing.is_empty() && origins.faults.is_empty();
+    let is_sound = !recorded.iter().any(is_changed) && missing.is_empty() && origins.faults.is_empty();
     let exit = if is_sound { Exit::Success } else { Exit::No };
     if ui.is_json() {
-        let there = verified.iter().map(|VerifiedSkill { entry, origin }| RecordedSkillView {
+        let changed = recorded.iter().filter(|skill| is_changed(skill));
+        let changed = changed.map(|RecordedSkill { entry, origin }| RecordedSkillView {
             name: entry.name().to_string(),
             directory: Some(entry.directory().to_owned()),
             origin: OriginView::new(origin),
@@ -75,12 +64,12 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &VerifyArgs) -> Resu
         });
         ui.write_json(&OriginReportView {
             ok: is_sound,
-            skills: there.chain(gone).collect(),
+            skills: changed.chain(gone).collect(),
             faults: faults.collect(),
         })?;
         return Ok(exit);
     }
-    write(ui, workspace, &verified, &missing)?;
+    write_table(ui, workspace, &recorded, &missing)?;
     for (_, message) in workspace.broken_records(&origins) {
         ui.warn(&message)?;
     }
@@ -88,38 +77,42 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &VerifyArgs) -> Resu
 }
 
 /// Writes the table and the counts.
-fn write(
+fn write_table(
     ui: &mut Ui,
     workspace: &Workspace,
-    verified: &[VerifiedSkill<'_>],
+    recorded: &[RecordedSkill<'_>],
     missing: &[&Origin],
 ) -> Result<(), CliError> {
-    if verified.is_empty() && missing.is_empty() {
+    if recorded.is_empty() && missing.is_empty() {
         writeln!(ui.out(), "no installer recorded any of the skills")?;
         return Ok(());
     }
-    let column = |heading, align, style| Column { heading, align, style };
-    let mut table = Table::new(vec![
-        column("NAME", Align::Left, Some(Style::Name)),
-        column("STATE", Align::Left, None),
-        column("INSTALLER", Align::Left, None),
-        column("RECORD", Align::Left, Some(Style::Faint)),
-        column("SOURCE", Align::Elastic, None),
-    ]);
-    for (name, state, origin) in verified
+    let changed = recorded
         .iter()
-        .map(|skill| (skill.entry.name().as_str(), skill.origin.comparison.as_str(), &skill.origin.origin))
-        .chain(missing.iter().map(|origin| (origin.name.as_str(), "missing", *origin)))
-    {
-        table.cell(name);
-        table.cell(state);
-        table.cell(origin.installer.command());
-        table.cell(workspace.shown(&origin.record.display().to_string()));
-        table.cell(origin.in_words().unwrap_or_else(|| "-".to_owned()));
+        .filter(|skill| is_changed(skill))
+        .map(|skill| (skill.entry.name().as_str(), skill.origin.comparison.as_str(), &skill.origin.origin));
+    let gone = missing.iter().map(|origin| (origin.name.as_str(), "missing", *origin));
+    let rows: Vec<(&str, &str, &Origin)> = changed.chain(gone).collect();
+    if !rows.is_empty() {
+        let column = |heading, align, style| Column { heading, align, style };
+        let mut table = Table::new(vec![
+            column("NAME", Align::Left, Some(Style::Name)),
+            column("STATE", Align::Left, None),
+            column("INSTALLER", Align::Left, None),
+            column("RECORD", Align::Left, Some(Style::Faint)),
+            column("SOURCE", Align::Elastic, None),
+        ]);
+        for (name, state, origin) in rows {
+            table.cell(name);
+            table.cell(state);
+            table.cell(origin.installer.command());
+            table.cell(workspace.shown(&origin.record.display().to_string()));
+            table.cell(origin.in_words().unwrap_or_else(|| "-".to_owned()));
+        }
+        table.write(ui)?;
     }
-    table.write(ui)?;
     ui.flush()?;
-    for skill in verified {
+    for skill in recorded {
         let what = match &skill.origin.comparison {
             Comparison::Changed { files } if !files.is_empty() => files.join(", "),
             Comparison::ModeChanged => MODE_CHANGED.to_owned(),
@@ -128,7 +121,7 @@ fn write(
         ui.message(Style::Warning, "changed:", &format!("{}: {what}", skill.entry.name()))?;
     }
     let of_state =
-        |state: &str| verified.iter().filter(|skill| skill.origin.comparison.as_str() == state).count();
+        |state: &str| recorded.iter().filter(|skill| skill.origin.comparison.as_str() == state).count();
     let counts = [
         (of_state("unchanged"), "unchanged"),
         (of_state("changed"), "changed"),
@@ -142,7 +135,7 @@ fn write(
         .collect();
     let counts = ui.paint_err(Style::Heading, &counts.join(", "));
     writeln!(ui.err(), "{counts}")?;
-    if let Some(unknown) = verified.iter().find(|skill| skill.origin.comparison.as_str() == "unknown") {
+    if let Some(unknown) = recorded.iter().find(|skill| skill.origin.comparison.as_str() == "unknown") {
         ui.hint(&format!("`rep explain {}` tells why it cannot be compared", unknown.entry.name()))?;
     }
     Ok(())
