@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use repertoire::{Registry, SkillName, State};
+use repertoire::{Entry, Registry, SkillName, State};
 use repertoire_clients::connect::{
     ClientFiles, Connection, OwnEntries, connections, offered_names, present, skills_by_name,
 };
 use repertoire_clients::{CLIENTS, Client, ClientReader, Places, SkillOnDisk, client_readers};
 
-use crate::view::{AdviceView, ClientSkillView, ClientView, SkillWay};
+use crate::view::{AdviceView, ClientSkillView, ClientView, SeeingClientView, SkillWay};
 use crate::workspace::{Library, Workspace, names_offered_by};
 
 /// The skills of one name.
@@ -106,4 +106,48 @@ fn skill(reader: &ClientReader, served: Option<&BTreeSet<String>>, row: &SkillRo
         _ => SkillWay::Twice,
     };
     ClientSkillView { name: row.name.clone(), disabled: row.is_disabled, files, mcp, way }
+}
+
+/// The clients of which there is a sign on this machine.
+pub struct SeeingClients {
+    readers: Vec<ClientReader>,
+    connections: Vec<Connection>,
+    places: Places,
+}
+
+impl SeeingClients {
+    /// Looks for the clients around `library`.
+    pub fn of(workspace: &Workspace, library: &Library) -> Self {
+        let places = workspace.env.places();
+        Self {
+            readers: client_readers(&places, &library.places, BTreeMap::new(), &[]),
+            connections: connections(&OwnEntries::new(&places), &places),
+            places,
+        }
+    }
+
+    /// Returns the clients with the skills that each reads from files.
+    pub fn readers(&self) -> &[ClientReader] {
+        &self.readers
+    }
+
+    /// Returns the clients, with what each gets of `entry`.
+    pub fn of_skill(&self, entry: &Entry) -> Vec<SeeingClientView> {
+        if self.readers.is_empty() {
+            return Vec::new();
+        }
+        let skill = SkillOnDisk::of(entry);
+        let is_connected = |id: &str| {
+            let mut own = self.connections.iter().filter(|it| it.client.id == id && !it.is_off);
+            own.any(|connection| connection.may_offer(&self.places, &skill.directory))
+        };
+        let client = |reader: &ClientReader| SeeingClientView {
+            id: reader.client.id,
+            reads: reader.routes_in_use(&skill).next().is_some(),
+            connected: entry.state == State::Active && is_connected(reader.client.id),
+            switched_off: reader.is_switched_off(&skill),
+            known_as: reader.names_of(&skill),
+        };
+        self.readers.iter().map(client).collect()
+    }
 }

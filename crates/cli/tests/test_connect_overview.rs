@@ -28,6 +28,17 @@ fn clients_are_shown_with_the_skills_that_they_get() {
     Kiro: 2 over MCP
     --- stderr
     "#);
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 0
+    --- stdout
+    NAME   CLIENTS       SOURCE          DESCRIPTION
+    alpha  cursor, kiro  project:agents  Does alpha things well. Use when alpha is asked for.
+    beta   cursor, kiro  project:agents  Does beta things well. Use when beta is asked for.
+    --- stderr
+    2 active, 1 shadowed, 1 with warnings
+    hint: run `rep check` to see what is wrong; it reads instructions and files too
+    hint: run `rep list --all` to see all
+    "#);
     let answer = sandbox.json(&["connect", "--json"]);
     assert_eq!(
         answer["clients"][1]["skills"][1],

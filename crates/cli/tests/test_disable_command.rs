@@ -23,8 +23,8 @@ fn a_disabled_skill_is_left_out_and_counted() {
     assert_run!(sandbox.run(&["list"]), @r#"
     exit 0
     --- stdout
-    NAME  SOURCE                  DESCRIPTION
-    beta  project:.agents/skills  Does beta things well. Use when beta is asked for.
+    NAME  SOURCE          DESCRIPTION
+    beta  project:agents  Does beta things well. Use when beta is asked for.
     --- stderr
     1 active, 1 disabled
     hint: run `rep list --all` to see all
@@ -32,7 +32,7 @@ fn a_disabled_skill_is_left_out_and_counted() {
     let all = sandbox.run(&["list", "--all"]).stdout;
     let words: Vec<&str> = all.lines().nth(1).unwrap().split_whitespace().take(6).collect();
     let file = "[DIR]/home/.config/repertoire/config.toml";
-    assert_eq!(words, ["alpha", "disabled", "project:.agents/skills", "`alpha`", "in", file], "{all}");
+    assert_eq!(words, ["alpha", "disabled", "project:agents", "`alpha`", "in", file], "{all}");
     let listed: Value = serde_json::from_str(&sandbox.run(&["list", "--all", "--json"]).stdout).unwrap();
     let states: Vec<&Value> = listed["skills"].as_array().unwrap().iter().map(|it| &it["state"]).collect();
     assert_eq!(states, ["disabled", "active"]);

@@ -151,9 +151,9 @@ fn one_client_can_be_meant_alone() {
     assert_run!(sandbox.run(&["list", "--all"]), @r#"
     exit 0
     --- stdout
-    NAME   STATE   SOURCE                  DISABLED BY           DESCRIPTION
-    alpha  active  project:.agents/skills  switches of opencode  Does alpha things well. Use when alpha is asked for.
-    beta   active  project:.agents/skills                        Does beta things well. Use when beta is asked for.
+    NAME   STATE   CLIENTS          SOURCE          DISABLED BY           DESCRIPTION
+    alpha  active  codex            project:agents  switches of opencode  Does alpha things well. Use when alpha is asked for.
+    beta   active  codex, opencode  project:agents                        Does beta things well. Use when beta is asked for.
     --- stderr
     2 active
     "#);

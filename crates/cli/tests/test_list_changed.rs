@@ -90,10 +90,10 @@ fn list_shows_origins() {
     assert_run!(sandbox.run(&["list", "--origin"]), @r#"
     exit 0
     --- stdout
-    NAME   SOURCE                  SINCE      ORIGIN
-    alpha  project:.agents/skills  unchanged  npx skills: owner/repo (skills/alpha)
-    beta   project:.agents/skills  changed    npx skills: owner/repo at v1
-    own    project:.agents/skills  -          -
+    NAME   SOURCE          SINCE      ORIGIN
+    alpha  project:agents  unchanged  npx skills: owner/repo (skills/alpha)
+    beta   project:agents  changed    npx skills: owner/repo at v1
+    own    project:agents  -          -
     --- stderr
     3 active
     "#);
@@ -142,7 +142,7 @@ fn skills_of_a_user_are_verified_by_the_lock_of_the_user() {
         r#"{"version": 3, "skills": {"alpha": {"source": "o/r", "skillFolderHash": "0000000000000000000000000000000000000000"}}}"#,
     );
     let run = sandbox.run(&["list", "--origin"]);
-    assert!(run.stdout.contains("user:$CODEX_HOME/skills  unknown  npx skills: o/r"), "{}", run.stdout);
+    assert!(run.stdout.contains("codex    codex   unknown  npx skills: o/r"), "{}", run.stdout);
     let run = sandbox.run(&["list", "--origin", "--changed"]);
     assert!(
         run.stderr.contains("hint: `rep explain alpha` tells why it cannot be compared"),

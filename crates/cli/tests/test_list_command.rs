@@ -9,9 +9,9 @@ fn a_table_on_stdout_and_the_counts_on_stderr() {
     assert_run!(Sandbox::with_skills().run(&["list"]), @r#"
     exit 0
     --- stdout
-    NAME   SOURCE                  DESCRIPTION
-    alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
-    beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
+    NAME   SOURCE          DESCRIPTION
+    alpha  project:agents  Does alpha things well. Use when alpha is asked for.
+    beta   project:agents  Does beta things well. Use when beta is asked for.
     --- stderr
     2 active
     "#);
@@ -25,11 +25,11 @@ fn all_shows_shadowed_and_quarantined_skills() {
     assert_run!(sandbox.run(&["list", "--all"]), @r#"
     exit 0
     --- stdout
-    NAME    STATE        SOURCE                  DESCRIPTION
-    alpha   active       project:.agents/skills  Does alpha things well. Use when alpha is asked for.
-    alpha   shadowed     user:.claude/skills     Does alpha things well. Use when alpha is asked for.
-    beta    active       project:.agents/skills  Does beta things well. Use when beta is asked for.
-    broken  quarantined  project:.claude/skills
+    NAME      STATE        CLIENTS      SOURCE          DESCRIPTION
+    alpha     active       -            project:agents  Does alpha things well. Use when alpha is asked for.
+    alpha !   shadowed     claude-code  claude          Does alpha things well. Use when alpha is asked for.
+    beta      active       -            project:agents  Does beta things well. Use when beta is asked for.
+    broken !  quarantined  claude-code  project:claude
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
     hint: run `rep check` to see what is wrong; it reads instructions and files too
@@ -38,9 +38,9 @@ fn all_shows_shadowed_and_quarantined_skills() {
     assert_run!(sandbox.run(&["list"]), @r#"
     exit 0
     --- stdout
-    NAME   SOURCE                  DESCRIPTION
-    alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
-    beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
+    NAME   CLIENTS  SOURCE          DESCRIPTION
+    alpha  -        project:agents  Does alpha things well. Use when alpha is asked for.
+    beta   -        project:agents  Does beta things well. Use when beta is asked for.
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
     hint: run `rep check` to see what is wrong; it reads instructions and files too
@@ -55,9 +55,9 @@ fn names_choose_skills_in_whatever_state() {
     assert_run!(sandbox.run(&["list", "alpha"]), @r#"
     exit 0
     --- stdout
-    NAME   STATE     SOURCE                  DESCRIPTION
-    alpha  active    project:.agents/skills  Does alpha things well. Use when alpha is asked for.
-    alpha  shadowed  user:.claude/skills     Does alpha things well. Use when alpha is asked for.
+    NAME     STATE     CLIENTS      SOURCE          DESCRIPTION
+    alpha    active    -            project:agents  Does alpha things well. Use when alpha is asked for.
+    alpha !  shadowed  claude-code  claude          Does alpha things well. Use when alpha is asked for.
     --- stderr
     2 active, 1 shadowed, 1 with warnings
     hint: run `rep check` to see what is wrong; it reads instructions and files too
@@ -93,6 +93,7 @@ fn json_has_exactly_the_documented_keys() {
           ],
           "state": "active",
           "is_offered": true,
+          "clients": [],
           "diagnostics": [
             {
               "rule": "description-short",
@@ -133,6 +134,7 @@ fn json_has_exactly_the_documented_keys() {
         "is_offered",
         "digest",
         "tokens",
+        "clients",
         "diagnostics",
     ];
     assert_eq!(keys, expected);
@@ -363,7 +365,7 @@ fn a_given_root_is_searched_with_its_hidden_directories() {
     a     active    root:clone                 Does a things well. Use when a is asked for.
     b     active    root:clone                 Does b things well. Use when b is asked for.
     c     active    root:clone/.claude/skills  Does c things well. Use when c is asked for.
-    c     shadowed  root:clone                 Does c things well. Use when c is asked for.
+    c !   shadowed  root:clone                 Does c things well. Use when c is asked for.
     --- stderr
     3 active, 1 shadowed, 1 with warnings
     hint: run `rep --root clone check` to see what is wrong; it reads instructions and files too
@@ -430,9 +432,9 @@ fn a_stray_skill_md_beside_skills_is_reported_and_hides_none() {
     assert_run!(sandbox.run(&["list"]), @r#"
     exit 0
     --- stdout
-    NAME   SOURCE                  DESCRIPTION
-    alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
-    beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
+    NAME   SOURCE          DESCRIPTION
+    alpha  project:agents  Does alpha things well. Use when alpha is asked for.
+    beta   project:agents  Does beta things well. Use when beta is asked for.
     --- stderr
     warning: the file has no frontmatter and lies beside skills, so it is ignored; a skill has a directory of its own ([DIR]/project/.agents/skills/SKILL.md)
     2 active

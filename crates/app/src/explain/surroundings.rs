@@ -1,14 +1,11 @@
 //! The origin of a skill, and the clients on this machine that read it.
 
-use std::collections::BTreeMap;
-
+use repertoire::Entry;
 use repertoire::discovery::{Tier, plugin};
-use repertoire::{Entry, State};
-use repertoire_clients::client_readers;
-use repertoire_clients::connect::{Connection, OwnEntries, connections};
-use repertoire_clients::{ClientReader, Places, SkillOnDisk};
+use repertoire_clients::ClientReader;
 use repertoire_sources::origin::Origins;
 
+use crate::clients::SeeingClients;
 use crate::origin::{ComparedOrigin, compared_origins};
 use crate::view::{SeeingClientView, SkillDecisionView};
 use crate::workspace::{Library, Workspace};
@@ -16,9 +13,7 @@ use crate::workspace::{Library, Workspace};
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {
     origins: Origins,
-    readers: Vec<ClientReader>,
-    connections: Vec<Connection>,
-    places: Places,
+    clients: SeeingClients,
 }
 
 impl SeeingClientView {
@@ -35,13 +30,7 @@ impl SeeingClientView {
 impl Surroundings {
     /// Looks at the surroundings of `library`.
     pub(super) fn of(workspace: &Workspace, library: &Library) -> Self {
-        let places = workspace.env.places();
-        Self {
-            origins: workspace.origins(library),
-            readers: client_readers(&places, &library.places, BTreeMap::new(), &[]),
-            connections: connections(&OwnEntries::new(&places), &places),
-            places,
-        }
+        Self { origins: workspace.origins(library), clients: SeeingClients::of(workspace, library) }
     }
 
     /// Returns the origins of `entry`.
@@ -51,19 +40,7 @@ impl Surroundings {
 
     /// Returns the clients, with what each gets of `entry`.
     pub(super) fn clients(&self, entry: &Entry) -> Vec<SeeingClientView> {
-        let skill = SkillOnDisk::of(entry);
-        let is_connected = |id: &str| {
-            let mut own = self.connections.iter().filter(|it| it.client.id == id && !it.is_off);
-            own.any(|connection| connection.may_offer(&self.places, &skill.directory))
-        };
-        let client = |reader: &ClientReader| SeeingClientView {
-            id: reader.client.id,
-            reads: reader.routes_in_use(&skill).next().is_some(),
-            connected: is_connected(reader.client.id) && entry.state == State::Active,
-            switched_off: reader.is_switched_off(&skill),
-            known_as: reader.names_of(&skill),
-        };
-        self.readers.iter().map(client).collect()
+        self.clients.of_skill(entry)
     }
 
     /// Returns the decisions about `entry`.
@@ -92,7 +69,7 @@ impl Surroundings {
         }
         let clients = self.clients(entry);
         let titles = |is_meant: fn(&SeeingClientView) -> bool| {
-            let meant = clients.iter().zip(&self.readers).filter(|(client, _)| is_meant(client));
+            let meant = clients.iter().zip(self.clients.readers()).filter(|(client, _)| is_meant(client));
             let titles: Vec<String> = meant.map(|(client, reader)| client.titled(reader, entry)).collect();
             (!titles.is_empty()).then(|| titles.join(", "))
         };

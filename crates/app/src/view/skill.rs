@@ -7,7 +7,7 @@ use repertoire_model::FileEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{DiagnosticView, OriginView};
+use super::{DiagnosticView, OriginView, SeeingClientView};
 
 /// A skill in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -54,6 +54,9 @@ pub struct SkillView {
     /// The records of installers about it; with `--origin`, and from servers for one skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origins: Option<Vec<OriginView>>,
+    /// The clients of this machine, with what each gets of it; from `rep list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Vec<SeeingClientView>>,
     /// The findings about its frontmatter and its name.
     pub diagnostics: Vec<DiagnosticView>,
 }
@@ -80,6 +83,7 @@ impl SkillView {
             outside_kits: None,
             disabled_for: None,
             origins: None,
+            clients: None,
             diagnostics: entry.diagnostics().map(|found| DiagnosticView::of_skill(entry, found)).collect(),
         }
     }

@@ -5,8 +5,11 @@ mod duplicates;
 
 use clap::Args;
 use repertoire::Entry;
+use repertoire_app::clients::SeeingClients;
 use repertoire_app::token_counter::TokenCounter;
-use repertoire_app::view::{DiagnosticView, DisabledByView, OriginView, SkillTokensView, SkillView};
+use repertoire_app::view::{
+    DiagnosticView, DisabledByView, OriginView, SeeingClientView, SkillTokensView, SkillView,
+};
 use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
@@ -22,7 +25,7 @@ const DIGEST_CHARS: usize = "sha256:".len() + 12;
 
 /// Lists the skills
 ///
-/// Shows every active skill, with the source it comes from. Two skills of one name are never
+/// Shows every active skill, the clients on this machine that get it, and the source it comes from; `!` marks one with findings. Two skills of one name are never
 /// merged: the first source wins, and the other is shown by --all. Instructions and files are not checked; `rep check` does that.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -82,6 +85,8 @@ struct Row<'a> {
     digest: Option<Option<String>>,
     tokens: Option<SkillTokensView>,
     origins: Option<Vec<ComparedOrigin>>,
+    /// The clients of this machine, with what each gets of it.
+    clients: Vec<SeeingClientView>,
     /// The clients that it is disabled for, if not for all.
     disabled_for: Vec<String>,
 }
@@ -108,6 +113,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result
         let is_name = |name: &String| entry.name().as_str() == name || entry.qualified_name() == *name;
         args.names.is_empty() || args.names.iter().any(is_name)
     };
+    let clients = SeeingClients::of(workspace, &library);
     let counter = TokenCounter::new(workspace, &library);
     let origins = args.origin.then(|| workspace.origins(&library));
     let for_clients = if is_all { disabled_for_clients(&workspace.env.places()) } else { Vec::new() };
@@ -119,6 +125,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result
             digest: args.digest.then(|| digest(&library, entry)),
             tokens: args.tokens.then(|| counter.count(entry)),
             origins: origins.as_ref().map(|origins| compared_origins(origins, entry)),
+            clients: clients.of_skill(entry),
             disabled_for: clients_of(&for_clients, entry),
         })
         .collect();
@@ -156,6 +163,7 @@ fn skill_json(workspace: &Workspace, row: &Row<'_>) -> SkillView {
     skill.disabled_by = Some(disabled_by.collect()).filter(|by: &Vec<_>| !by.is_empty());
     skill.outside_kits = workspace.kits_without(row.entry).map(|choice| choice.names.clone());
     skill.disabled_for = Some(row.disabled_for.clone()).filter(|clients| !clients.is_empty());
+    skill.clients = Some(row.clients.clone());
     skill.origins = row.origins.as_ref().map(|origins| origins.iter().map(OriginView::new).collect());
     skill
 }
@@ -190,6 +198,10 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
     if args.digest {
         columns.push(column("DIGEST", Align::Left, Some(Style::Faint)));
     }
+    let has_clients = rows.iter().any(|row| !row.clients.is_empty());
+    if has_clients {
+        columns.push(column("CLIENTS", Align::Left, None));
+    }
     columns.push(column("SOURCE", Align::Left, Some(Style::Faint)));
     if has_disabled {
         columns.push(column("DISABLED BY", Align::Left, Some(Style::Faint)));
@@ -202,8 +214,12 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
         columns.push(column("DESCRIPTION", Align::Elastic, None));
     }
     let mut table = Table::new(columns);
-    for Row { entry, digest, tokens, origins, disabled_for, .. } in rows {
-        table.cell(entry.name().as_str());
+    for Row { entry, digest, tokens, origins, clients, disabled_for } in rows {
+        let mark = match diagnostic::worst(entry.diagnostics()) {
+            Some(Severity::Warning | Severity::Error) => " !",
+            _ => "",
+        };
+        table.cell(format!("{}{mark}", entry.name()));
         if has_state {
             table.cell(if entry.is_last_good() { "last good" } else { entry.state.as_str() });
         }
@@ -216,7 +232,10 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
             let digest = digest.as_ref().and_then(Option::as_deref).unwrap_or("-");
             table.cell(digest.chars().take(DIGEST_CHARS).collect::<String>());
         }
-        table.cell(&*entry.source);
+        if has_clients {
+            table.cell(in_ids(clients));
+        }
+        table.cell(short_source(&entry.source));
         if has_disabled {
             let by_clients = format!("switches of {}", disabled_for.join(", "));
             let by_clients = (!disabled_for.is_empty()).then_some(by_clients);
@@ -235,6 +254,32 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
         }
     }
     table
+}
+
+/// Returns the ids of the clients that get a skill: `all` for all of several, and `-` for no client.
+fn in_ids(clients: &[SeeingClientView]) -> String {
+    let ids: Vec<&str> =
+        clients.iter().filter(|client| client.reads || client.connected).map(|client| client.id).collect();
+    match ids.len() {
+        0 => "-".to_owned(),
+        number if number > 1 && number == clients.len() => "all".to_owned(),
+        _ => ids.join(", "),
+    }
+}
+
+/// Returns the source `label` in short words: `claude` for the user's `.claude/skills`, `project:claude` for that of the project.
+/// `--json` has the whole label.
+fn short_source(label: &str) -> String {
+    let (tier, path) = label.split_once(':').unwrap_or(("", label));
+    let parts = path.rsplit('/').map(|part| part.trim_start_matches(['.', '$']));
+    let directory = parts.skip_while(|part| *part == "skills").find(|part| !part.is_empty());
+    // A variable such as `$CODEX_HOME` begins with the client, too.
+    let client = directory.and_then(|part| part.split('_').next()).map(str::to_lowercase);
+    match (tier, client) {
+        ("user", Some(client)) => client,
+        ("project", Some(client)) => format!("project:{client}"),
+        _ => label.to_owned(),
+    }
 }
 
 /// Returns the installers and sources of `origins` in one line.
@@ -298,4 +343,23 @@ fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArg
         ui.hint(&hint)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_shown_in_short_words() {
+        for (label, expect) in [
+            ("user:.claude/skills", "claude"),
+            ("user:$CODEX_HOME/skills", "codex"),
+            ("user:.config/opencode/skills", "opencode"),
+            ("project:.agents/skills", "project:agents"),
+            ("plugin:superpowers", "plugin:superpowers"),
+            ("root:one", "root:one"),
+        ] {
+            assert_eq!(short_source(label), expect);
+        }
+    }
 }
