@@ -179,7 +179,7 @@ impl From<repertoire::Error> for Error {
         use repertoire::ErrorKind as CoreKind;
 
         let kind = match error.kind() {
-            CoreKind::Approvals if is_denied(&error) => ErrorKind::Failure,
+            CoreKind::Record if is_denied(&error) => ErrorKind::Failure,
             CoreKind::SkillNotFound
             | CoreKind::FileNotFound
             | CoreKind::IsDirectory
@@ -187,7 +187,7 @@ impl From<repertoire::Error> for Error {
             | CoreKind::TooLarge
             | CoreKind::InvalidSkill
             | CoreKind::InvalidTemplate
-            | CoreKind::Approvals
+            | CoreKind::Record
             | CoreKind::SkillChanged
             | CoreKind::FileChanged
             | CoreKind::AlreadyThere
@@ -212,8 +212,8 @@ impl From<repertoire::Error> for Error {
             CoreKind::Refused => converted
                 .hint("run `rep check` to see everything that is wrong")
                 .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
-            CoreKind::Approvals if kind == ErrorKind::No => converted
-                .hint("mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again"),
+            CoreKind::Record if kind == ErrorKind::No => converted
+                .hint("mend the file, or use the newer `rep` that wrote it; if you remove it, all that it records is forgotten"),
             _ => converted,
         }
     }

@@ -195,9 +195,9 @@ fn approve_refuses_invalid_requests() {
     exit 1
     --- stdout
     --- stderr
-    error: approvals cannot be read ([DIR]/home/.local/state/repertoire/approvals.json)
+    error: cannot read the record [DIR]/home/.local/state/repertoire/approvals.json
       because: EOF while parsing an object at line 1 column 1
-    hint: mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again
+    hint: mend the file, or use the newer `rep` that wrote it; if you remove it, all that it records is forgotten
     ");
     assert_eq!(sandbox.read("../home/.local/state/repertoire/approvals.json"), "{");
 }

@@ -49,8 +49,8 @@ pub enum ErrorKind {
     ReservedName,
     /// No agent has this name.
     AgentNotFound,
-    /// The file of approvals cannot be understood; nothing runs, and nothing is written to it.
-    Approvals,
+    /// A record of this program cannot be read, or a newer version wrote it; it is left alone.
+    Record,
     /// The skill changed while it was being read.
     SkillChanged,
     /// The store cannot be reached, opened or written.
@@ -157,6 +157,7 @@ impl fmt::Display for Error {
         if let Some(path) = self.path.as_deref().map(Path::display) {
             match (self.kind, self.action, &self.subject) {
                 (_, Some(action), _) => return write!(f, "cannot {action} {path}"),
+                (ErrorKind::Record, ..) => return write!(f, "cannot read the record {path}"),
                 (ErrorKind::FileChanged, ..) => return write!(f, "{path} was changed meanwhile"),
                 (ErrorKind::AlreadyThere, ..) => return write!(f, "{path} is already there"),
                 (ErrorKind::ReadOnly, ..) => return write!(f, "{path} is read-only and left alone"),
@@ -182,7 +183,7 @@ impl fmt::Display for Error {
             ErrorKind::Refused => "the policy refuses this library",
             ErrorKind::ReservedName => "a tool may not be called that",
             ErrorKind::AgentNotFound => "agent not found",
-            ErrorKind::Approvals => "approvals cannot be read",
+            ErrorKind::Record => "a record cannot be read",
             ErrorKind::SkillChanged => "the skill changed meanwhile",
             ErrorKind::Store => "the store is not available",
             ErrorKind::Corrupt => "stored content is damaged",

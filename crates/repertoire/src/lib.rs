@@ -102,6 +102,8 @@ pub mod serve;
 pub mod regular_file;
 #[cfg(feature = "fs")]
 pub mod change;
+#[cfg(feature = "fs")]
+pub mod record;
 pub mod model;
 pub mod testing;
 

@@ -5,32 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use repertoire::change::{FileKind, replace_file};
 use repertoire::config::KitChoice;
-use repertoire::regular_file;
-use serde::{Deserialize, Serialize};
+use repertoire::record::{Record, RecordKind, RecordPlace};
 
 use super::environment::{self as env, Env};
-use crate::error::Error;
-
-/// The name of the file in the state directory.
-pub const FILE_NAME: &str = "kits.json";
-
-/// The version of the format.
-const VERSION: u32 = 1;
-
-/// The largest file that is read, in bytes.
-const MAX_BYTES: u64 = 1024 * 1024;
+use crate::error::{Error, is_denied};
 
 /// The kits that are in use in each project.
-#[derive(Serialize, Deserialize)]
-struct ChoicesJson {
-    version: u32,
-    projects: BTreeMap<PathBuf, Vec<String>>,
-}
+type KitRecord = Record<BTreeMap<PathBuf, Vec<String>>>;
 
 /// Returns the kits that are in use: those of the shell, or else those of the project.
 pub fn chosen(env: &Env) -> Result<Option<KitChoice>, Error> {
@@ -43,33 +27,25 @@ pub fn chosen(env: &Env) -> Result<Option<KitChoice>, Error> {
 
 /// Returns the kits that are chosen for the project; none if the choice may not be read, of which `main` warns.
 fn of_project(env: &Env) -> Result<Vec<String>, Error> {
-    let Some(file) = file(env) else { return Ok(Vec::new()) };
-    match regular_file::read(&file, MAX_BYTES) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Vec::new()),
-        bytes => Ok(choices(&file, bytes)?.0.projects.remove(&project(env)).unwrap_or_default()),
+    let Some(place) = place(env) else { return Ok(Vec::new()) };
+    match KitRecord::read(&place) {
+        Err(error) if is_denied(&error) => Ok(Vec::new()),
+        record => Ok(record?.entries.remove(&project(env)).unwrap_or_default()),
     }
 }
 
 /// Makes `names` the kits that are in use in the project; none is in use without names.
 pub fn choose(env: &Env, names: &[String]) -> Result<(), Error> {
-    let file = file(env)
+    let place = place(env)
         .ok_or_else(|| Error::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME"))?;
-    let (mut choices, before) = choices(&file, regular_file::read(&file, MAX_BYTES))?;
-    choices.projects.remove(&project(env));
-    // Projects that were removed need no choice.
-    choices.projects.retain(|project, _| project.is_dir());
-    if !names.is_empty() {
-        choices.projects.insert(project(env), names.to_vec());
-    } else if before.is_none() {
-        return Ok(());
-    }
-    if let Some(directory) = file.parent() {
-        fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
-    }
-    let mut after = serde_json::to_vec_pretty(&choices)?;
-    after.push(b'\n');
-    let kind = FileKind::User { before: before.as_deref() };
-    Ok(replace_file(&file, kind, Some(&after))?)
+    Ok(KitRecord::change(&place, |projects| {
+        projects.remove(&project(env));
+        // Projects that were removed need no choice.
+        projects.retain(|project, _| project.is_dir());
+        if !names.is_empty() {
+            projects.insert(project(env), names.to_vec());
+        }
+    })?)
 }
 
 /// Returns the directory that a choice is made for: the root of the repository, or else the working directory.
@@ -83,29 +59,9 @@ fn names(value: &str) -> Vec<String> {
     value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-fn file(env: &Env) -> Option<PathBuf> {
-    Some(env.working_directory().join(env.state_directory()?).join(FILE_NAME))
-}
-
-/// Returns the choices in `file`, from which `bytes` were read, and its bytes if it is there.
-fn choices(file: &Path, bytes: io::Result<Vec<u8>>) -> Result<(ChoicesJson, Option<Vec<u8>>), Error> {
-    let bytes = match bytes {
-        Ok(bytes) => bytes,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok((ChoicesJson { version: VERSION, projects: BTreeMap::new() }, None));
-        }
-        Err(error) => return Err(Error::io("read", file, error)),
-    };
-    let broken = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Error::no(format!("{} does not say which kits are in use", file.display()))
-            .because(error)
-            .hint("remove it; then no kit is in use in any project")
-    };
-    let choices: ChoicesJson = serde_json::from_slice(&bytes).map_err(|error| broken(error.into()))?;
-    if choices.version != VERSION {
-        return Err(broken(format!("version {} is not known", choices.version).into()));
-    }
-    Ok((choices, Some(bytes)))
+fn place(env: &Env) -> Option<RecordPlace> {
+    let state = env.working_directory().join(env.state_directory()?);
+    Some(RecordPlace::of_user(RecordKind::Kits, &state))
 }
 
 #[cfg(test)]

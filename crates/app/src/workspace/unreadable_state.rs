@@ -2,18 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
+use repertoire::record::RecordKind;
+
 use super::disabled::shell_word;
 use super::environment::{Env, STATE_DIR};
-use super::kit_choice;
 
 /// The name of the SQLite file in the state directory.
 pub(super) const STORE_FILE: &str = "repertoire.db";
 
 /// The parts of the state directory that `sudo rep` can make unreadable, in the order in which most commands read them.
-const PARTS: [&str; 7] = [
-    kit_choice::FILE_NAME,
+const PARTS: [&str; 10] = [
+    RecordKind::Kits.file_name(),
     STORE_FILE,
-    repertoire_exec::approval::APPROVALS_FILE,
+    RecordKind::Approvals.file_name(),
+    RecordKind::Links.file_name(),
+    RecordKind::Adopted.file_name(),
+    RecordKind::Disabled.file_name(),
     "changes",
     "conversations",
     "run",
@@ -39,7 +43,7 @@ impl UnreadableState {
 
     /// Returns one line that says what this means.
     pub fn message(&self) -> String {
-        let served = if self.hides(kit_choice::FILE_NAME) {
+        let served = if self.hides(RecordKind::Kits.file_name()) {
             "all skills are served, whatever `rep kit use` chose"
         } else {
             "skills are served all the same"

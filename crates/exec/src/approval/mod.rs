@@ -12,6 +12,6 @@ pub(crate) mod decide;
 
 pub use approver::{ApprovalRequest, ApprovalVerdict, Approver};
 pub use record::{Approval, Difference};
-pub use store::{APPROVALS_FILE, Approvals};
+pub use store::Approvals;
 pub use texts::MAX_KEPT_BYTES;
 pub use trust::TrustLevels;

@@ -5,12 +5,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Bundle, Capabilities, Digest};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use repertoire::registry::Entry;
 
 /// The approval of a skill by a person: these files, with these capabilities.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
 #[non_exhaustive]
 pub struct Approval {
     /// The name of the skill.
@@ -109,7 +111,7 @@ impl Approval {
     }
 
     /// Returns the approval as the JSON object that is stored.
-    pub(super) fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let files: Map<String, Value> =
             self.files.iter().map(|(path, digest)| (path.clone(), digest.to_string().into())).collect();
         json!({
@@ -127,7 +129,7 @@ impl Approval {
     }
 
     /// Parses a stored JSON object.
-    pub(super) fn from_json(value: &Value) -> Option<Self> {
+    fn from_json(value: &Value) -> Option<Self> {
         let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
         let file = |(path, digest): (&String, &Value)| Some((path.clone(), Digest::parse(digest.as_str()?)?));
         Some(Self {
@@ -142,6 +144,20 @@ impl Approval {
             schema: text("schema"),
             seconds: value.get("seconds")?.as_u64()?,
         })
+    }
+}
+
+impl From<Approval> for Value {
+    fn from(approval: Approval) -> Self {
+        approval.to_json()
+    }
+}
+
+impl TryFrom<Value> for Approval {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        Self::from_json(&value).ok_or("it contains an invalid approval")
     }
 }
 

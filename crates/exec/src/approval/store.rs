@@ -1,24 +1,11 @@
-//! Approvals, stored in a file that several processes share.
+//! Approvals, stored in a record that several processes share.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-
 use super::record::Approval;
-use repertoire::change::{FileKind, replace_file};
+use repertoire::Error;
+use repertoire::record::{Record, RecordKind, RecordPlace};
 use repertoire::registry::Entry;
-use repertoire::{Error, ErrorKind};
-
-/// The name of the file with the approvals.
-pub const APPROVALS_FILE: &str = "approvals.json";
-/// The name of the lock file that serializes changes.
-const LOCK_FILE: &str = "approvals.lock";
-/// The largest file of approvals that is read, in bytes.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The version of the file format.
-const VERSION: u64 = 1;
 
 /// The approvals of a user.
 ///
@@ -41,33 +28,18 @@ impl Approvals {
 
     /// Returns the path of the file.
     pub fn path(&self) -> PathBuf {
-        self.directory.join(APPROVALS_FILE)
+        self.place().path
+    }
+
+    fn place(&self) -> RecordPlace {
+        RecordPlace::of_user(RecordKind::Approvals, &self.directory)
     }
 
     /// Returns all approvals, sorted by name and directory.
     ///
-    /// Fails with [`ErrorKind::Approvals`] if the file is invalid; it is not changed then.
+    /// Fails with [`ErrorKind::Record`](repertoire::ErrorKind::Record) if the file is invalid; it is not changed then.
     pub fn list(&self) -> Result<Vec<Approval>, Error> {
-        let path = self.path();
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(self.unreadable(error)),
-        };
-        let mut bytes = Vec::new();
-        let read = file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
-        read.map_err(|error| self.unreadable(error))?;
-        if bytes.len() > MAX_BYTES {
-            return Err(self.unreadable("the file is too large"));
-        }
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| self.unreadable(error))?;
-        if value.get("version").and_then(Value::as_u64) != Some(VERSION) {
-            return Err(self.unreadable("unsupported version"));
-        }
-        let approvals = value.get("approvals").and_then(Value::as_array);
-        let approvals: Option<Vec<Approval>> =
-            approvals.and_then(|approvals| approvals.iter().map(Approval::from_json).collect());
-        approvals.ok_or_else(|| self.unreadable("it contains an invalid approval"))
+        Ok(Record::read(&self.place())?.entries)
     }
 
     /// Returns the approval of the skill, even if its files have changed since.
@@ -98,28 +70,11 @@ impl Approvals {
         Ok(revoked)
     }
 
-    /// Changes the file under the lock.
     fn change(&self, change: impl FnOnce(&mut Vec<Approval>)) -> Result<(), Error> {
-        fs::create_dir_all(&self.directory).map_err(|error| self.failed(error))?;
-        let lock = self.directory.join(LOCK_FILE);
-        let lock = File::options().create(true).write(true).truncate(false).open(lock);
-        let lock = lock.map_err(|error| self.failed(error))?;
-        lock.lock().map_err(|error| self.failed(error))?;
-        let mut approvals = self.list()?;
-        change(&mut approvals);
-        approvals.sort_by(|a, b| (&a.name, &a.directory).cmp(&(&b.name, &b.directory)));
-        let approvals: Vec<Value> = approvals.iter().map(Approval::to_json).collect();
-        let text = format!("{:#}\n", json!({"version": VERSION, "approvals": approvals}));
-        // Dropping `lock` releases it.
-        replace_file(&self.path(), FileKind::Cache, Some(text.as_bytes()))
-    }
-
-    fn failed(&self, error: io::Error) -> Error {
-        Error::new(ErrorKind::Io).at(self.path()).because(error)
-    }
-
-    fn unreadable(&self, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-        Error::new(ErrorKind::Approvals).at(self.path()).because(why)
+        Record::<Vec<Approval>>::change(&self.place(), |approvals| {
+            change(approvals);
+            approvals.sort_by(|a, b| (&a.name, &a.directory).cmp(&(&b.name, &b.directory)));
+        })
     }
 }
 
@@ -134,6 +89,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use repertoire::ErrorKind;
     use repertoire_model::{Capabilities, Digest};
 
     fn approval(name: &str, text: &str) -> Approval {
@@ -171,18 +127,14 @@ mod tests {
         let approvals = Approvals::new(directory.path());
         std::fs::create_dir(approvals.path()).unwrap();
         let error = approvals.list().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Approvals);
-        assert!(!format!("{:?}", std::error::Error::source(&error)).contains("too large"), "{error:?}");
+        assert_eq!(error.kind(), ErrorKind::Record);
         std::fs::remove_dir(approvals.path()).unwrap();
-        for bad in ["", "{", "[]", "{\"version\":2,\"approvals\":[]}", "{\"version\":1,\"approvals\":[{}]}"] {
+        for bad in ["", "{", "[]", "{\"version\":3,\"approvals\":[]}", "{\"version\":1,\"approvals\":[{}]}"] {
             std::fs::write(approvals.path(), bad).unwrap();
-            assert_eq!(approvals.list().unwrap_err().kind(), ErrorKind::Approvals, "{bad}");
+            assert_eq!(approvals.list().unwrap_err().kind(), ErrorKind::Record, "{bad}");
             assert!(approvals.keep(approval("a", "1")).is_err(), "{bad}");
             assert!(approvals.revoke(|_| true).is_err(), "{bad}");
-            assert_eq!(
-                repertoire::regular_file::read(&approvals.path(), MAX_BYTES as u64).unwrap(),
-                bad.as_bytes()
-            );
+            assert_eq!(repertoire::regular_file::read(&approvals.path(), 1024).unwrap(), bad.as_bytes());
         }
     }
 
@@ -215,6 +167,6 @@ mod tests {
         executable.executables.insert("SKILL.md".to_owned());
         assert_eq!(before.difference(&executable).changed_modes, ["SKILL.md: executable now"]);
         assert_eq!(executable.difference(&before).changed_modes, ["SKILL.md: no longer executable"]);
-        assert_eq!(Approval::from_json(&executable.to_json()), Some(executable));
+        assert_eq!(Approval::try_from(serde_json::Value::from(executable.clone())), Ok(executable));
     }
 }

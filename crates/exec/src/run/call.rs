@@ -292,7 +292,7 @@ fn failed(error: Error) -> FaultKind {
     let reason = match error.kind() {
         ErrorKind::SkillNotFound => return FaultKind::Gone,
         ErrorKind::SkillChanged => "the skill changed meanwhile; try again".to_owned(),
-        ErrorKind::Approvals => {
+        ErrorKind::Record => {
             "the file of approvals cannot be read; a person has to repair or remove it".to_owned()
         }
         _ => "the skill cannot be read".to_owned(),
