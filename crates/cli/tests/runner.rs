@@ -79,6 +79,8 @@ mod test_proposal_command;
 mod test_publish_command;
 #[cfg(unix)]
 mod test_publish_kill_loop;
+#[cfg(unix)]
+mod test_records;
 mod test_run_command;
 mod test_search_command;
 mod test_serve_command;

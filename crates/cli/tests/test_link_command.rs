@@ -62,8 +62,9 @@ fn a_client_that_reads_another_directory_gets_links() {
     "#);
     insta::assert_snapshot!(sandbox.read(".agents/.repertoire-links.json"), @r#"
     {
-      "version": 1,
-      "links": [
+      "kind": "links",
+      "version": 2,
+      "entries": [
         {
           "path": ".claude/skills/alpha",
           "to": "../../.agents/skills/alpha",
@@ -497,7 +498,7 @@ fn directories_that_are_links() {
 fn recorded_digest(sandbox: &Sandbox) -> String {
     let record: serde_json::Value =
         serde_json::from_str(&sandbox.read(".agents/.repertoire-links.json")).unwrap();
-    record["links"][0]["digest"].as_str().unwrap().to_owned()
+    record["entries"][0]["digest"].as_str().unwrap().to_owned()
 }
 
 #[cfg(unix)]

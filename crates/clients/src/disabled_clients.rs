@@ -4,19 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use repertoire::discovery::{Place, Tier};
+use repertoire::record::RecordKind;
 use repertoire_model::Pattern;
 use serde::Deserialize;
 
 use crate::record_file;
 use crate::{Client, ClientReader, Owner, Places, SearchedPlaces, projects, readers};
-
-/// The path of the record of disabled skills, in a project or a home directory.
-pub(crate) const DISABLED_FILE: &str = ".agents/.repertoire-disabled.json";
-
-#[derive(Deserialize)]
-struct DisabledJson {
-    disabled: Vec<ChangeJson>,
-}
 
 #[derive(Deserialize)]
 struct ChangeJson {
@@ -89,9 +82,9 @@ pub fn client_readers(
 /// report that.
 fn changes(places: &Places) -> Vec<ChangeJson> {
     let of_owner = |owner: Owner| {
-        let path = places.base(owner)?.join(DISABLED_FILE);
-        let text = record_file::read(places, owner, &path).ok()??;
-        Some(record_file::parse::<DisabledJson>(&text).ok()?.disabled)
+        let base = places.base(owner)?;
+        let record = record_file::read::<Vec<ChangeJson>>(places, owner, &base, RecordKind::Disabled);
+        Some(record.ok()?.entries)
     };
     [Owner::User, Owner::Project].into_iter().filter_map(of_owner).flatten().collect()
 }

@@ -39,5 +39,4 @@ pub use repertoire::discovery::CANONICAL;
 pub use table::CLIENTS;
 
 pub(crate) use client::SERVE;
-pub(crate) use disabled_clients::DISABLED_FILE;
 pub(crate) use readers::{SearchedPlaces, readers, skills_in};

@@ -17,5 +17,5 @@ pub use record::{RecordedLink, dangling};
 pub use undo::{LinkRemoval, RemovalState, RemovedLink};
 pub use warnings::{Warning, warnings, warnings_after};
 
-pub(crate) use record::{Record, recorded};
+pub(crate) use record::{LinkRecord, recorded};
 pub(crate) use switched::{SwitchedLinks, links_to_skill, remove_links, restore_links};

@@ -20,6 +20,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// The directory of user configuration.
     pub config: Option<PathBuf>,
+    /// The directory of the user's records; without one they lie in the home directory.
+    pub state: Option<PathBuf>,
     /// The directory of application data on Windows.
     pub app_data: Option<PathBuf>,
     /// The directories of clients that variables name, by the name of the variable.
@@ -33,10 +35,10 @@ pub struct Environment {
 impl Environment {
     /// Returns surroundings with nothing but the working directory.
     pub fn new(working_directory: impl Into<PathBuf>) -> Self {
-        let (home, config, app_data, executable) = (None, None, None, None);
+        let (home, config, state, app_data, executable) = (None, None, None, None, None);
         let (working_directory, client_homes) = (working_directory.into(), BTreeMap::new());
         let search_path = Vec::new();
-        Self { working_directory, home, config, app_data, client_homes, executable, search_path }
+        Self { working_directory, home, config, state, app_data, client_homes, executable, search_path }
     }
 }
 

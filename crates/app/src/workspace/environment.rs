@@ -101,7 +101,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (NO_CACHE, "Turns the cache off when set to anything but `0` or nothing. Like `--no-cache`."),
     (
         STATE_DIR,
-        "Where the store of events, versions and proposals is, unless `store.url` says otherwise. Default: `repertoire` in the user's state directory.",
+        "Where records of what `rep` made and the user chose are, and the store of events, versions and proposals, unless `store.url` says otherwise. Default: `repertoire` in the user's state directory.",
     ),
     (HTTP_TOKEN, "The token that clients of `rep serve --http` need. Like `--token-file`, without a file."),
     (
@@ -260,6 +260,7 @@ impl Env {
         let mut environment = Environment::new(self.working_directory());
         environment.home = self.home();
         environment.config = self.config_home();
+        environment.state = self.state_directory();
         environment.app_data = self.directory(APPDATA);
         environment.client_homes = self.client_homes();
         environment.executable = self.executable.clone();

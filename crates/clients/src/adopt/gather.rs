@@ -6,19 +6,20 @@ use repertoire::change::PathStep;
 use repertoire::discovery::{CLIENT_DIRECTORIES, ClientDirectories};
 
 use super::plan::{AdoptPlan, GatheredSkill};
-use super::record::{AdoptedCopy, Record, has_parent_outside, leads_out, original};
-use crate::{Error, Owner, Places, link, paths};
+use super::record::{self, AdoptedCopy, has_parent_outside, leads_out, original};
+use crate::link::LinkRecord;
+use crate::{Error, Owner, Places, paths};
 
 impl AdoptPlan {
     /// Returns the steps that gather the skills and record them.
     pub fn steps(&self, places: &Places, owner: Owner, base: &Path) -> Result<Vec<PathStep>, Error> {
         let (mut record, mut links) =
-            (Record::load(places, owner, base)?, link::Record::load(places, owner, base)?);
+            (record::load(places, owner, base)?, LinkRecord::load(places, owner, base)?);
         let mut steps = Vec::new();
         for skill in &self.skills {
             let copies: Vec<AdoptedCopy> = skill.copies(base).collect();
-            record.adopted.retain(|earlier| !copies.iter().any(|copy| copy.path == earlier.path));
-            record.adopted.extend(copies);
+            record.entries.retain(|earlier| !copies.iter().any(|copy| copy.path == earlier.path));
+            record.entries.extend(copies);
             // The one place is given up first, and taken again before links lead to it.
             if skill.aside.contains(&skill.target) {
                 steps.push(put_aside(places, owner, base, &skill.target)?);
@@ -35,9 +36,9 @@ impl AdoptPlan {
                 links.add_link(base, path, &to, owners(places, owner, path));
             }
         }
-        record.adopted.sort_by(|a, b| a.path.cmp(&b.path));
-        steps.extend(links.step(base)?);
-        steps.extend(record.step(base)?);
+        record.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        steps.extend(links.steps()?);
+        steps.extend(record.steps()?);
         Ok(steps)
     }
 }

@@ -9,7 +9,7 @@ use pollster::block_on;
 use repertoire::{Entry, Lookup, Registry, regular_file};
 use repertoire_model::Digest;
 
-use super::record::{self, Record};
+use super::record;
 use crate::Error;
 use crate::library::OpenLibrary;
 use crate::paths;
@@ -183,7 +183,7 @@ pub fn plan(
         plan.refused.extend(stays);
     }
     // A record that cannot be read is an error before anyone is asked.
-    Record::load(places, options.owner, base)?;
+    record::load(places, options.owner, base)?;
     Ok(plan)
 }
 

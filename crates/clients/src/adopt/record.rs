@@ -1,39 +1,25 @@
-//! The record of gathered copies, `.agents/.repertoire-adopted.json`, and the originals below `.agents/.repertoire-adopted`.
+//! The record of gathered copies, and the originals below `.agents/.repertoire-adopted`.
 //!
 //! A project's record may come from a cloned repository. So it names nothing but directories of skills that clients read, and the place
 //! of an original follows from its path and is not recorded.
 
 use std::path::{Path, PathBuf};
 
-use repertoire::change::PathStep;
 use repertoire::discovery::CLIENT_DIRECTORIES;
+use repertoire::record::{Record, RecordKind};
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::paths;
-use crate::record_file::{self, VERSION};
+use crate::record_file;
 use crate::{CANONICAL, Owner, Places};
-
-/// The path of the record.
-const FILE: &str = ".agents/.repertoire-adopted.json";
 
 /// The directory of the originals.
 pub(super) const ORIGINALS: &str = ".agents/.repertoire-adopted";
 
 /// The gathered copies of a project or a home directory.
-#[derive(Debug, Default)]
-pub(super) struct Record {
-    pub(super) adopted: Vec<AdoptedCopy>,
-    /// The text as it was read.
-    text: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RecordJson {
-    version: u32,
-    adopted: Vec<AdoptedCopy>,
-}
+pub(super) type AdoptedRecord = Record<Vec<AdoptedCopy>>;
 
 /// A copy that was moved or put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,31 +81,14 @@ pub(super) fn leads_out(directory: &Path) -> Error {
         .hint("it is left alone; replace the link by a directory")
 }
 
-impl Record {
-    /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
-    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
-        let path = base.join(FILE);
-        for directory in [CANONICAL, ORIGINALS].map(|directory| base.join(directory)) {
-            if paths::leads_out(places, owner, &directory) {
-                return Err(leads_out(&directory));
-            }
+/// Reads the record of `base`, which is `owner`'s.
+pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<AdoptedRecord, Error> {
+    for directory in [CANONICAL, ORIGINALS].map(|directory| base.join(directory)) {
+        if paths::leads_out(places, owner, &directory) {
+            return Err(leads_out(&directory));
         }
-        let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
-        let broken = |error| {
-            Error::refused(format!("{} is not a record of gathered skills", path.display()))
-                .because(error)
-                .hint(format!("the originals are in {}", base.join(ORIGINALS).display()))
-        };
-        let record: RecordJson = record_file::parse(&text).map_err(broken)?;
-        Ok(Self { adopted: record.adopted, text: Some(text) })
     }
-
-    /// Returns the step that writes the record, or removes it where nothing is left to undo.
-    pub(super) fn step(&self, base: &Path) -> Result<Option<PathStep>, Error> {
-        let record = RecordJson { version: VERSION, adopted: self.adopted.clone() };
-        let record = Some(&record).filter(|record| !record.adopted.is_empty());
-        record_file::step(base.join(FILE), record, self.text.as_deref())
-    }
+    record_file::read(places, owner, base, RecordKind::Adopted)
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use repertoire::change::PathStep;
 
 use super::plan::AdoptOptions;
-use super::record::{AdoptedCopy, ORIGINALS, Record};
-use crate::{CANONICAL, Error, Owner, Places, link};
+use super::record::{self, AdoptedCopy, AdoptedRecord, ORIGINALS};
+use crate::link::LinkRecord;
+use crate::{CANONICAL, Error, Owner, Places};
 
 /// The copies to put back.
 #[derive(Debug)]
@@ -17,8 +18,8 @@ pub struct AdoptUndo {
     pub copies: Vec<RestoredCopy>,
     steps: Vec<PathStep>,
     /// The record without those that are put back.
-    record: Record,
-    links: link::Record,
+    record: AdoptedRecord,
+    links: LinkRecord,
 }
 
 /// A copy that is to be put back.
@@ -58,9 +59,9 @@ impl AdoptUndo {
     pub fn plan(places: &Places, options: &AdoptOptions, base: &Path) -> Result<Self, Error> {
         let owner = options.owner;
         let (mut record, mut links) =
-            (Record::load(places, owner, base)?, link::Record::load(places, owner, base)?);
+            (record::load(places, owner, base)?, LinkRecord::load(places, owner, base)?);
         let (mut meant, mut left): (Vec<AdoptedCopy>, Vec<AdoptedCopy>) =
-            std::mem::take(&mut record.adopted).into_iter().partition(|copy| options.is_meant(&copy.name));
+            std::mem::take(&mut record.entries).into_iter().partition(|copy| options.is_meant(&copy.name));
         // The one place is given up last, because links lead to it, and taken again after that.
         meant.sort_by_key(|copy| (copy.moved || copy.to.is_none(), copy.to.is_none()));
         let (mut copies, mut steps, mut given_up) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -88,7 +89,7 @@ impl AdoptUndo {
             copies.extend(state.map(|state| RestoredCopy { name: copy.name, path: copy.path, state }));
         }
         left.sort_by(|a, b| a.path.cmp(&b.path));
-        record.adopted = left;
+        record.entries = left;
         Ok(Self { copies, steps, record, links })
     }
 
@@ -98,10 +99,10 @@ impl AdoptUndo {
     }
 
     /// Returns the steps that put the copies back.
-    pub fn steps(&self, base: &Path) -> Result<Vec<PathStep>, Error> {
+    pub fn steps(&self) -> Result<Vec<PathStep>, Error> {
         let mut steps = self.steps.clone();
-        steps.extend(self.links.step(base)?);
-        steps.extend(self.record.step(base)?);
+        steps.extend(self.links.steps()?);
+        steps.extend(self.record.steps()?);
         Ok(steps)
     }
 

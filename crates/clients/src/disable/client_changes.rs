@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 use repertoire::Entry;
 use repertoire::change::{FileStep, MAX_FILE_BYTES, PathStep, check_user_file};
 use repertoire::discovery::{ClientDirectories, Place};
+use repertoire::record::{Record, RecordKind};
 use repertoire::regular_file;
 use repertoire_model::{Pattern, SkillName};
 
 use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
-use super::record::{DisabledRecord, RecordedChange};
+use super::record::{RecordedChange, add};
 use crate::Error;
 use crate::edit::EditFault;
 use crate::link::{RecordedLink, SwitchedLinks, links_to_skill, remove_links, restore_links};
 use crate::{Client, ClientReader, Owner, Places, SkillOnDisk};
-use crate::{client_readers, paths};
+use crate::{client_readers, paths, record_file};
 
 /// The state of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +165,7 @@ pub struct ClientChanges {
     base: PathBuf,
     /// The only client that is meant.
     client: Option<&'static Client>,
-    record: DisabledRecord,
+    record: Record<Vec<RecordedChange>>,
     pending: Vec<RecordedChange>,
     files: Vec<EditedFile>,
     /// `true` if a change stays recorded, because it could not be undone.
@@ -177,7 +178,7 @@ impl ClientChanges {
     /// Returns the changes of `owner`, none so far, for `client` or for all; `None` if there is no home directory.
     pub fn open(places: Places, owner: Owner, client: Option<&str>) -> Result<Option<Self>, Error> {
         let Some(base) = places.base(owner) else { return Ok(None) };
-        let record = DisabledRecord::load(&places, owner, &base)?;
+        let record = record_file::read(&places, owner, &base, RecordKind::Disabled)?;
         let client = client.and_then(Client::named);
         let (pending, files, lines) = (Vec::new(), Vec::new(), Vec::new());
         let is_unfinished = false;
@@ -186,13 +187,13 @@ impl ClientChanges {
 
     /// Returns the patterns that are recorded.
     pub fn recorded_patterns(&self) -> impl Iterator<Item = &str> {
-        self.record.changes.iter().map(|change| change.pattern.as_str())
+        self.record.entries.iter().map(|change| change.pattern.as_str())
     }
 
     /// Returns `true` if it is recorded that the skills of `pattern` are disabled for the client.
     pub fn has(&self, pattern: &Pattern) -> bool {
         let client = self.client.map(|client| client.id);
-        self.record.changes.iter().any(|change| change.is_about(pattern, client))
+        self.record.entries.iter().any(|change| change.is_about(pattern, client))
     }
 
     /// Plans to disable `entries`, which are the skills of `pattern` in a library of the places `searched`.
@@ -344,11 +345,11 @@ impl ClientChanges {
         for mut change in std::mem::take(&mut self.pending) {
             change.links.retain(|link| !unwritable.contains(&link.path));
             if !change.is_empty() {
-                self.record.add(change);
+                add(&mut self.record.entries, change);
             }
         }
         steps.extend(self.file_steps());
-        steps.extend(self.record.step(&self.base)?);
+        steps.extend(self.record.steps()?);
         Ok(steps)
     }
 
@@ -359,9 +360,9 @@ impl ClientChanges {
             Some(_) => change.is_about(pattern, client),
             None => change.is_about(pattern, change.client.as_deref()),
         };
-        let changes = std::mem::take(&mut self.record.changes);
+        let changes = std::mem::take(&mut self.record.entries);
         let (meant, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_meant);
-        self.record.changes = others;
+        self.record.entries = others;
         let is_found = !meant.is_empty();
         for change in meant {
             for link in &change.links {
@@ -395,7 +396,7 @@ impl ClientChanges {
         self.lines.push(ChangeLine { key: switch.key().to_owned(), state, reason, ..line });
         if state == ChangeState::Planned {
             // The objects around it stay as long as another switch is in them.
-            let others = self.record.changes.iter_mut().flat_map(|change| &mut change.switches);
+            let others = self.record.entries.iter_mut().flat_map(|change| &mut change.switches);
             for heir in others.filter(|other| other.client == switch.client) {
                 heir.inherit(switch);
             }
@@ -428,10 +429,10 @@ impl ClientChanges {
             change.switches.retain(|switch| self.lines.iter().any(|line| line.is_failure_of(switch)));
             if !change.is_empty() {
                 self.is_unfinished = true;
-                self.record.add(change);
+                add(&mut self.record.entries, change);
             }
         }
-        steps.extend(self.record.step(&self.base)?);
+        steps.extend(self.record.steps()?);
         Ok(steps)
     }
 

@@ -9,7 +9,7 @@ use repertoire::change::{PathStep, can_write};
 use super::apply::{LinkKind, NewLinks};
 use super::plan::{LinkedSkill, plan_from};
 use super::receivers::{ConnectedClients, chosen};
-use super::record::Record;
+use super::record::LinkRecord;
 use crate::connect::{OwnEntries, connections};
 use crate::{CLIENTS, Error, Owner, Places, paths};
 
@@ -23,7 +23,7 @@ pub fn added_links(
     obsolete: &[PathBuf],
 ) -> Result<NewLinks, Error> {
     let Some(base) = places.base(owner) else { return Ok(NewLinks::default()) };
-    let mut record = Record::load(places, owner, &base)?;
+    let mut record = LinkRecord::load(places, owner, &base)?;
     let (mut removals, mut notes) = (Vec::new(), Vec::new());
     let mut is_writable = |path: &Path| {
         let is_writable = kind == LinkKind::Planned || path.parent().is_some_and(can_write);

@@ -48,7 +48,7 @@ impl LinkPlan<'_> {
             self.record.add(link.clone());
             new.links.push(link);
         }
-        new.change.steps.extend(self.record.step(base)?);
+        new.change.steps.extend(self.record.steps()?);
         Ok(new)
     }
 }

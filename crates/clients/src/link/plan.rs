@@ -9,7 +9,7 @@ use repertoire_model::SkillPath;
 use repertoire_model::patch::{SkillFiles, bundle};
 
 use super::receivers::SkippedClient;
-use super::record::Record;
+use super::record::LinkRecord;
 use crate::Error;
 use crate::disabled_clients::disabled_for_clients;
 use crate::paths;
@@ -80,7 +80,7 @@ pub struct LinkPlan<'l> {
     /// The number of skills that need no link for any of the clients.
     pub reached: usize,
     /// The links that were made before.
-    pub(super) record: Record,
+    pub(super) record: LinkRecord,
 }
 
 /// The folders of a client.
@@ -127,7 +127,7 @@ pub fn plan<'l>(
     clients: &[&'static Client],
     skills: &'l [LinkedSkill<'l>],
 ) -> Result<LinkPlan<'l>, Error> {
-    let record = Record::load(places, owner, base)?;
+    let record = LinkRecord::load(places, owner, base)?;
     plan_from(places, owner, base, clients, skills, record)
 }
 
@@ -138,7 +138,7 @@ pub(super) fn plan_from<'l>(
     base: &Path,
     clients: &[&'static Client],
     skills: &'l [LinkedSkill<'l>],
-    record: Record,
+    record: LinkRecord,
 ) -> Result<LinkPlan<'l>, Error> {
     let canonical = Folder::at(places, owner, base.join(CANONICAL))?;
     let disabled = disabled_for_clients(places);

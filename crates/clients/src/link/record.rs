@@ -1,4 +1,4 @@
-//! The record of links and copies, so that they can be undone: `.agents/.repertoire-links.json` in the project or the home directory.
+//! The record of links and copies, so that they can be undone.
 //!
 //! A project's record may come from a cloned repository. So it is trusted only about links in directories that skills are linked in
 //! and that do not lead out of the project, and it is neither read nor written if it leads out of the project itself.
@@ -8,30 +8,18 @@ use std::path::{Path, PathBuf};
 
 use repertoire::change::PathStep;
 use repertoire::discovery::CLIENT_DIRECTORIES;
+use repertoire::record::{Record, RecordKind};
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::paths;
-use crate::record_file::{self, VERSION};
+use crate::record_file;
 use crate::{CANONICAL, Owner, Places};
 
-/// The path of the record.
-const FILE: &str = ".agents/.repertoire-links.json";
-
 /// The links and copies of a project or a home directory.
-#[derive(Debug, Default)]
-pub(crate) struct Record {
-    pub(super) made: Vec<RecordedLink>,
-    /// The text as it was read.
-    text: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RecordJson {
-    version: u32,
-    links: Vec<RecordedLink>,
-}
+#[derive(Debug)]
+pub(crate) struct LinkRecord(pub(super) Record<Vec<RecordedLink>>);
 
 /// A link or a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,51 +52,43 @@ impl RecordedLink {
 pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
-        let record = Record::load(places, owner, &base).ok()?;
-        let links = record.made.iter().filter_map(|made| made.place(places, owner, &base));
+        let record = LinkRecord::load(places, owner, &base).ok()?;
+        let links = record.0.entries.iter().filter_map(|made| made.place(places, owner, &base));
         Some(links.collect::<Vec<_>>())
     };
     [Owner::Project, Owner::User].into_iter().filter_map(of_owner).flatten().collect()
 }
 
-impl Record {
-    /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
+impl LinkRecord {
+    /// Reads the record of `base`, which is `owner`'s.
     pub(crate) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
-        let path = base.join(FILE);
-        let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
-        let broken = |error| {
-            Error::refused(format!("{} is not a record of links", path.display()))
-                .because(error)
-                .hint("remove it, and the links that are not wanted any more by hand")
-        };
-        let record: RecordJson = record_file::parse(&text).map_err(broken)?;
-        Ok(Self { made: record.links, text: Some(text) })
+        record_file::read(places, owner, base, RecordKind::Links).map(Self)
     }
 
     /// Returns what was made at `path`.
     pub(super) fn find(&self, base: &Path, path: &Path) -> Option<&RecordedLink> {
         let shown = paths::shown(base, path);
-        self.made.iter().find(|made| made.path == shown)
+        self.0.entries.iter().find(|made| made.path == shown)
     }
 
     /// Records `made`; clients of an earlier link at the same path stay.
     pub(super) fn add(&mut self, mut made: RecordedLink) {
-        match self.made.iter_mut().find(|earlier| earlier.path == made.path) {
+        match self.0.entries.iter_mut().find(|earlier| earlier.path == made.path) {
             Some(earlier) => {
                 let mut clients = std::mem::take(&mut earlier.clients);
                 made.clients.retain(|client| !clients.contains(client));
                 clients.append(&mut made.clients);
                 *earlier = RecordedLink { clients, ..made };
             }
-            None => self.made.push(made),
+            None => self.0.entries.push(made),
         }
-        self.made.sort_by(|a, b| a.path.cmp(&b.path));
+        self.0.entries.sort_by(|a, b| a.path.cmp(&b.path));
     }
 
     /// Removes what was made at `path` from the record.
     pub(crate) fn forget(&mut self, base: &Path, path: &Path) {
         let shown = paths::shown(base, path);
-        self.made.retain(|made| made.path != shown);
+        self.0.entries.retain(|made| made.path != shown);
     }
 
     /// Records the link at `path` that says `to`, which another command makes for `clients`, so that `--undo` removes it.
@@ -117,11 +97,9 @@ impl Record {
         self.add(RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
     }
 
-    /// Returns the step that writes the record, or removes it where nothing is left to undo.
-    pub(crate) fn step(&self, base: &Path) -> Result<Option<PathStep>, Error> {
-        let record = RecordJson { version: VERSION, links: self.made.clone() };
-        let record = Some(&record).filter(|record| !record.links.is_empty());
-        record_file::step(base.join(FILE), record, self.text.as_deref())
+    /// Returns the steps that write the record.
+    pub(crate) fn steps(&self) -> Result<impl Iterator<Item = PathStep>, Error> {
+        Ok(self.0.steps()?)
     }
 }
 
@@ -129,7 +107,7 @@ impl Record {
 pub fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
-        let record = Record::load(places, owner, &base).ok()?;
+        let record = LinkRecord::load(places, owner, &base).ok()?;
         let leads_nowhere = |made: &&RecordedLink| {
             let path = made.place(places, owner, &base).filter(|_| made.to.is_some());
             let leads_out = |path: &Path| path.parent().is_none_or(|it| paths::leads_out(places, owner, it));
@@ -137,7 +115,7 @@ pub fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
             path.is_some_and(|path| matches!(path.try_exists(), Ok(false)))
         };
         let links: Vec<String> =
-            record.made.iter().filter(leads_nowhere).map(|made| made.path.clone()).collect();
+            record.0.entries.iter().filter(leads_nowhere).map(|made| made.path.clone()).collect();
         let command = if owner == Owner::User { "rep link --undo --user" } else { "rep link --undo" };
         (!links.is_empty()).then_some((links, command))
     };

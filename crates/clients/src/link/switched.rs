@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use repertoire::change::{PathStep, can_write};
 use repertoire_model::SkillName;
 
-use super::record::{Record, RecordedLink};
+use super::record::{LinkRecord, RecordedLink};
 use crate::Error;
 use crate::paths;
 use crate::{CANONICAL, Client, Owner, Places};
@@ -31,9 +31,9 @@ pub(crate) fn links_to_skill(
     (name, real): (&SkillName, &Path),
     client: Option<&Client>,
 ) -> Result<Vec<LinkToSkill>, Error> {
-    let record = Record::load(places, owner, base)?;
+    let record = LinkRecord::load(places, owner, base)?;
     let mut links = Vec::new();
-    for link in record.made {
+    for link in record.0.entries {
         let Some(path) = link.place(places, owner, base) else { continue };
         // A copy, or what stands in the place of a link by now, is known by its name alone.
         let is_link = is_as_recorded(places, owner, &path, &link);
@@ -82,7 +82,7 @@ pub(crate) fn remove_links(
     base: &Path,
     links: &[&RecordedLink],
 ) -> Result<SwitchedLinks, Error> {
-    let (mut record, mut removed) = (Record::load(places, owner, base)?, SwitchedLinks::default());
+    let (mut record, mut removed) = (LinkRecord::load(places, owner, base)?, SwitchedLinks::default());
     for link in links {
         let path = link.place(places, owner, base);
         if let (Some(path), Some(to)) = (path, &link.to)
@@ -94,9 +94,9 @@ pub(crate) fn remove_links(
             }
             removed.steps.push(PathStep::remove_link(path, to));
         }
-        record.made.retain(|made| made.path != link.path);
+        record.0.entries.retain(|made| made.path != link.path);
     }
-    removed.steps.extend(record.step(base)?);
+    removed.steps.extend(record.steps()?);
     Ok(removed)
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn restore_links(
     base: &Path,
     links: &[&RecordedLink],
 ) -> Result<SwitchedLinks, Error> {
-    let mut record = Record::load(places, owner, base)?;
+    let mut record = LinkRecord::load(places, owner, base)?;
     let (mut restored, mut made) = (SwitchedLinks::default(), Vec::new());
     // Those that others lead to come first.
     let mut links = links.to_vec();
@@ -128,7 +128,7 @@ pub(crate) fn restore_links(
             }
         }
     }
-    restored.steps.extend(record.step(base)?);
+    restored.steps.extend(record.steps()?);
     Ok(restored)
 }
 

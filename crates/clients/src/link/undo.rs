@@ -7,7 +7,7 @@ use std::path::Path;
 use repertoire::change::{ChangeSteps, InstalledSkill, PathStep, SkillStep, read_installed};
 use repertoire_model::patch::{SkillFiles, bundle};
 
-use super::record::{Record, RecordedLink};
+use super::record::{LinkRecord, RecordedLink};
 use crate::{CANONICAL, Client, Error, Owner, Places, paths};
 
 /// The links and copies to remove.
@@ -16,7 +16,7 @@ pub struct LinkRemoval {
     /// Those that were made for the clients that are meant, in the order in which they are removed.
     pub links: Vec<RemovedLink>,
     /// The record without them.
-    record: Record,
+    record: LinkRecord,
 }
 
 /// A recorded link or copy that is to be removed.
@@ -47,10 +47,10 @@ impl LinkRemoval {
         base: &Path,
         named: &[&'static Client],
     ) -> Result<Self, Error> {
-        let mut record = Record::load(places, owner, base)?;
+        let mut record = LinkRecord::load(places, owner, base)?;
         let is_named = |client: &String| named.is_empty() || named.iter().any(|named| named.id == *client);
         let (mut kept, mut links) = (Vec::new(), Vec::new());
-        for made in std::mem::take(&mut record.made) {
+        for made in std::mem::take(&mut record.0.entries) {
             let (leaving, staying): (Vec<String>, Vec<String>) =
                 made.clients.iter().cloned().partition(&is_named);
             if leaving.is_empty() || !staying.is_empty() {
@@ -67,7 +67,7 @@ impl LinkRemoval {
         // Links to other links go first.
         links.sort_by_key(|removed| removed.link.path.starts_with(CANONICAL));
         // A changed link is the user's from now on.
-        record.made = kept;
+        record.0.entries = kept;
         Ok(Self { links, record })
     }
 
@@ -86,7 +86,7 @@ impl LinkRemoval {
             let (before, others) = (Some(Cow::Owned(files)), Cow::Owned(others));
             change.skills.push(SkillStep { directory: path, before, after, others });
         }
-        change.steps.extend(self.record.step(base)?);
+        change.steps.extend(self.record.steps()?);
         Ok(change)
     }
 

@@ -61,7 +61,7 @@ pub(super) fn run(
     if consent == Consent::Given {
         guard.begin();
         let site = ChangeSite::of(&workspace.env, args.owner())?;
-        let (lock, steps) = (site.begin()?, undo.steps(base)?);
+        let (lock, steps) = (site.begin()?, undo.steps()?);
         site.apply(&lock, &ChangeSteps { command: "rep adopt --undo", steps, ..ChangeSteps::default() })?;
         undo.finish(base);
     }
