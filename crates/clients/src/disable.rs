@@ -9,3 +9,5 @@ mod disabled_list;
 pub use client_changes::{ChangeKind, ChangeLine, ChangeState, ClientChanges, still_read};
 pub use disabled_list::DisabledList;
 pub use matched::{is_match, matched};
+
+pub(crate) use record::RecordedChange;

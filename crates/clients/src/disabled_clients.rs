@@ -6,27 +6,10 @@ use std::path::PathBuf;
 use repertoire::discovery::{Place, Tier};
 use repertoire::record::RecordKind;
 use repertoire_model::Pattern;
-use serde::Deserialize;
 
+use crate::disable::RecordedChange;
 use crate::record_file;
 use crate::{Client, ClientReader, Owner, Places, SearchedPlaces, projects, readers};
-
-#[derive(Deserialize)]
-struct ChangeJson {
-    pattern: String,
-    client: Option<String>,
-    #[serde(default)]
-    switches: Vec<SwitchJson>,
-}
-
-#[derive(Deserialize)]
-struct SwitchJson {
-    client: String,
-    skill: String,
-    /// The name by which the client knows it, if that is another.
-    #[serde(alias = "path")]
-    key: Option<String>,
-}
 
 /// Skills that are disabled for one client alone.
 pub struct DisabledClient {
@@ -45,7 +28,7 @@ impl DisabledClient {
 
 /// Returns the skills that are disabled for single clients.
 pub fn disabled_for_clients(places: &Places) -> Vec<DisabledClient> {
-    let disabled = |change: ChangeJson| {
+    let disabled = |change: RecordedChange| {
         let (pattern, client) = (Pattern::new(&change.pattern).ok()?, change.client?);
         Some(DisabledClient { pattern, client })
     };
@@ -55,7 +38,7 @@ pub fn disabled_for_clients(places: &Places) -> Vec<DisabledClient> {
 /// Returns the switches of clients that were turned off: the client, and the name or path of the skill in its configuration.
 fn switched_off(places: &Places) -> BTreeSet<(String, String)> {
     let switches = changes(places).into_iter().flat_map(|change| change.switches);
-    switches.map(|switch| (switch.client, switch.key.unwrap_or(switch.skill))).collect()
+    switches.map(|switch| (switch.client.clone(), switch.path_or_key().to_owned())).collect()
 }
 
 /// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills that they read from files
@@ -80,10 +63,10 @@ pub fn client_readers(
 
 /// Returns the recorded changes of the user and the project. A record that cannot be read counts as none; the commands that write it
 /// report that.
-fn changes(places: &Places) -> Vec<ChangeJson> {
+fn changes(places: &Places) -> Vec<RecordedChange> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
-        let record = record_file::read::<Vec<ChangeJson>>(places, owner, &base, RecordKind::Disabled);
+        let record = record_file::read::<Vec<RecordedChange>>(places, owner, &base, RecordKind::Disabled);
         Some(record.ok()?.entries)
     };
     [Owner::User, Owner::Project].into_iter().filter_map(of_owner).flatten().collect()

@@ -18,9 +18,9 @@ const CODEX_LIST: (&str, &str) = ("skills", "config");
 
 /// The switch of a client that was turned off for a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RecordedSwitch {
+pub(crate) struct RecordedSwitch {
     /// The client.
-    pub(super) client: String,
+    pub(crate) client: String,
     /// The skill.
     pub(super) skill: String,
     /// The name by which the client knows it, if that is another.
@@ -44,6 +44,11 @@ impl RecordedSwitch {
     /// Returns the name by which the client knows the skill.
     pub(super) fn key(&self) -> &str {
         self.key.as_deref().unwrap_or(&self.skill)
+    }
+
+    /// Returns the path or the name by which the client knows the skill.
+    pub(crate) fn path_or_key(&self) -> &str {
+        self.path.as_deref().unwrap_or_else(|| self.key())
     }
 
     /// Takes over what was made for `other` and stays because of this switch.

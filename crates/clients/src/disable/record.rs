@@ -11,18 +11,18 @@ use crate::link::RecordedLink;
 
 /// The links and switches that were changed to disable the skills of one pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RecordedChange {
+pub(crate) struct RecordedChange {
     /// The pattern, as it was given to `rep disable`.
-    pub(super) pattern: String,
+    pub(crate) pattern: String,
     /// The only client that the skills are disabled for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) client: Option<String>,
+    pub(crate) client: Option<String>,
     /// The links that were removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) links: Vec<RecordedLink>,
     /// The switches that were turned off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) switches: Vec<RecordedSwitch>,
+    pub(crate) switches: Vec<RecordedSwitch>,
 }
 
 impl RecordedChange {
