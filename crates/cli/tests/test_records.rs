@@ -103,8 +103,6 @@ fn a_record_of_a_newer_version_is_left_alone() {
     assert_run!(sandbox.run(&["adopt", "spread", "--user", "--yes"]), @r"
     exit 1
     --- stdout
-    > .claude/skills/spread is moved to .agents/skills/spread
-    + .claude/skills/spread -> ../../.agents/skills/spread
     --- stderr
     error: cannot read the record [DIR]/home/.local/state/repertoire/links.json
       because: a newer `rep` wrote it, in version 3 of the format

@@ -12,6 +12,7 @@ use repertoire_model::Digest;
 use super::record;
 use crate::Error;
 use crate::library::OpenLibrary;
+use crate::link::LinkRecord;
 use crate::paths;
 use crate::{CANONICAL, Owner, Places};
 
@@ -184,6 +185,7 @@ pub fn plan(
     }
     // A record that cannot be read is an error before anyone is asked.
     record::load(places, options.owner, base)?;
+    LinkRecord::load(places, options.owner, base)?;
     Ok(plan)
 }
 
