@@ -27,36 +27,28 @@ use crate::ui::wrap_indented;
 /// missing, checks them against the open standard, and prints the catalog that an agent carries.
 #[derive(Debug, Parser)]
 #[command(name = "rep", version, propagate_version = true)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
-#[command(after_help = "Start with `rep list`, or with `rep doctor` when something is missing.")]
+#[command(subcommand_required = false)]
+#[command(after_help = "Start with `rep`, or with `rep doctor` when something is missing.")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
-/// A command with its arguments, in the order of `rep --help`; the place decides the heading, see [`GROUPS`].
+/// A command with its arguments, in the order of `rep help --all`; the place decides the heading, see [`GROUPS`].
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::ListArgs),
     Search(search::SearchArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
-    Catalog(catalog::CatalogArgs),
-    Cost(cost::CostArgs),
-    Prompt(prompt::PromptArgs),
-    Watch(watch::WatchArgs),
     New(new::NewArgs),
     Check(check::CheckArgs),
-    Eval(eval::EvalArgs),
-    Pack(pack::PackArgs),
-    Migrate(migrate::MigrateArgs),
-    Init(init::InitArgs),
     Add(add::AddArgs),
     Update(update::UpdateArgs),
-    Sync(sync::SyncArgs),
     Remove(remove::RemoveArgs),
+    Sync(sync::SyncArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
     Adopt(adopt::AdoptArgs),
@@ -64,33 +56,41 @@ pub(crate) enum Command {
     Enable(enable::EnableArgs),
     #[command(subcommand)]
     Kit(kit::KitAction),
-    Serve(serve::ServeArgs),
-    Dashboard(dashboard::DashboardArgs),
-    Publish(publish::PublishArgs),
-    Team(team::TeamArgs),
-    Session(session::SessionArgs),
-    Call(call::CallArgs),
-    Doctor(doctor::DoctorArgs),
-    Completions(completions::CompletionsArgs),
-    Agent(agent::AgentArgs),
-    Run(run::RunArgs),
     Approve(approve::ApproveArgs),
     Revoke(revoke::RevokeArgs),
-    Events(events::EventsArgs),
+    Run(run::RunArgs),
+    Agent(agent::AgentArgs),
+    Doctor(doctor::DoctorArgs),
     Stats(stats::StatsArgs),
+    Dashboard(dashboard::DashboardArgs),
     History(history::HistoryArgs),
+    Events(events::EventsArgs),
     #[command(subcommand)]
     Proposal(proposal::ProposalAction),
+    Publish(publish::PublishArgs),
+    Pack(pack::PackArgs),
+    Serve(serve::ServeArgs),
+    Team(team::TeamArgs),
+    Catalog(catalog::CatalogArgs),
+    Prompt(prompt::PromptArgs),
+    Call(call::CallArgs),
+    Session(session::SessionArgs),
+    Watch(watch::WatchArgs),
+    Cost(cost::CostArgs),
+    Eval(eval::EvalArgs),
+    Migrate(migrate::MigrateArgs),
+    Init(init::InitArgs),
+    Completions(completions::CompletionsArgs),
 }
 
-/// The headings of `rep --help`, each with the first command below it, in the order of [`Command`].
+/// The headings of `rep help --all`, each with the first command below it, in the order of [`Command`].
 const GROUPS: [(&str, &str); 6] = [
-    ("Find and read", "list"),
-    ("Write and check", "new"),
-    ("Add and update", "add"),
-    ("Connect and serve", "connect"),
-    ("Run and approve", "agent"),
-    ("Look back and review", "events"),
+    ("Skills", "list"),
+    ("From elsewhere", "add"),
+    ("Clients and agents", "connect"),
+    ("Looking back", "doctor"),
+    ("For teams", "proposal"),
+    ("For people who build agents, and for scripts", "catalog"),
 ];
 
 /// The option that may stand before the command, behind it, and below it.
@@ -131,7 +131,11 @@ fn grouped_help(cli: &clap::Command) -> String {
 
 /// Returns the parsed command line, or ends the process with help or a usage error.
 pub(crate) fn parse() -> Cli {
-    let matches = command().try_get_matches_from(env::arguments());
+    let mut words = env::arguments();
+    if words.len() == 3 && words[1] == "help" && words[2] == "--all" {
+        words.truncate(2);
+    }
+    let matches = command().try_get_matches_from(words);
     let parsed = matches.and_then(|matches| {
         let mut cli = Cli::from_arg_matches(&matches)?;
         cli.globals.root = roots(&matches);

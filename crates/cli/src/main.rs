@@ -18,6 +18,7 @@ mod disabling;
 mod env;
 mod error;
 mod exit;
+mod first_screen;
 mod globals;
 mod http;
 mod interrupt;
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     let cli = cli::parse();
     let mut ui = Ui::new(&cli.globals, &env);
     wire::finish_interrupted_runs(&mut ui, &env);
-    if needs_whole_changes(&cli.command) {
+    if cli.command.as_ref().is_some_and(needs_whole_changes) {
         for change in finish_interrupted_changes(&env) {
             let _ = ui.warn(&change.message);
             for hint in &change.hints {
@@ -70,7 +71,9 @@ fn main() -> ExitCode {
         }
     }
     // `rep doctor` reports it among everything else.
-    if let Some(state) = UnreadableState::find(&env).filter(|_| !matches!(cli.command, Command::Doctor(_))) {
+    if let Some(state) =
+        UnreadableState::find(&env).filter(|_| !matches!(cli.command, Some(Command::Doctor(_))))
+    {
         let _ = ui.warn(&format!("{}; {}", state.message(), state.remedy()));
     }
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
@@ -110,11 +113,12 @@ fn needs_whole_changes(command: &Command) -> bool {
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.
 fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
     let globals = cli.globals;
+    let Some(command) = cli.command else { return first_screen::run(ui, env, &globals) };
     // `rep doctor` reports bad directories among everything else.
-    if !matches!(cli.command, Command::Doctor(_)) {
+    if !matches!(command, Command::Doctor(_)) {
         expect_directories(&env, &globals.root)?;
     }
-    match cli.command {
+    match command {
         Command::List(args) => list::run(ui, &load(ui, env, &globals)?, &args),
         Command::Search(args) => search::run(ui, &load(ui, env, &globals)?, &args),
         Command::Show(args) => show::run(ui, &load(ui, env, &globals)?, &args),

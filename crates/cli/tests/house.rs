@@ -16,6 +16,9 @@ mod import_cycles;
 #[path = "house/command_imports.rs"]
 mod command_imports;
 
+#[path = "house/app_modules.rs"]
+mod app_modules;
+
 #[path = "house/line_ceiling.rs"]
 mod line_ceiling;
 

@@ -79,7 +79,7 @@ fn colour_is_for_terminals_unless_asked_for() {
 #[test]
 fn wrong_command_lines_are_usage_errors() {
     let sandbox = Sandbox::with_skills();
-    for arguments in [&[][..], &["nope"], &["show"], &["list", "--nope"], &["list", "--profile", "x"]] {
+    for arguments in [&["nope"][..], &["show"], &["list", "--nope"], &["list", "--profile", "x"]] {
         let run = sandbox.run(arguments);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?} {}", run.stderr);
     }
@@ -261,10 +261,45 @@ fn a_root_that_is_no_directory_is_an_error_in_every_command() {
 }
 
 #[test]
+fn without_a_command_the_usual_ones_are_shown() {
+    let sandbox = Sandbox::with_skills();
+    let run = sandbox.run(&[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    insta::assert_snapshot!(run.stdout, @r"
+    Repertoire 0.1.0: one library of skills for every AI agent
+
+    Skills
+      list       Every skill, which client gets it, what is wrong with it
+      search     The skills that a task needs
+      show       The instructions of a skill, and its files
+      new        Start a skill
+      check      Find mistakes and fix them
+    From elsewhere
+      add        From a repository, an archive, a package or a server
+      update     Bring them up to date; your edits are kept
+      remove     Take one away
+    Agents
+      connect    Give your skills to Claude Code, Codex, Cursor and others
+      disable    Switch a skill off, for all clients or for one
+      approve    Let the tools of a skill run, in a sandbox
+      agent      Work on a task with nothing but skills
+    Looking back
+      doctor     What needs attention, worst first
+      stats      What is used and what is not
+      dashboard  The same in a browser; proposals to review
+
+    rep help --all: commands for scripts, for teams, for people who build agents
+    ");
+    let run = sandbox.run(&["--json"]);
+    assert_eq!((run.code, run.stdout.contains("no command is given")), (2, true), "{}", run.stdout);
+}
+
+#[test]
 fn help_is_a_command() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&["help"]);
-    assert!(run.code == 0 && run.stdout.contains("Find and read:"), "{}", run.stdout);
+    assert!(run.code == 0 && run.stdout.contains("Clients and agents:"), "{}", run.stdout);
+    assert_eq!(sandbox.run(&["help", "--all"]).stdout, run.stdout);
     let run = sandbox.run(&["help", "check"]);
     assert_eq!((run.code, run.stdout), (0, sandbox.run(&["check", "--help"]).stdout));
 }
@@ -280,7 +315,7 @@ fn an_old_word_is_a_usage_error_that_names_the_command_to_type() {
 
       tip: type `rep --root lib history git --restore 1 --yes`
 
-    Usage: rep [OPTIONS] <COMMAND>
+    Usage: rep [OPTIONS] [COMMAND]
 
     For more information, try '--help'.
     ");

@@ -318,3 +318,26 @@ fn a_prompt_that_a_person_looks_at_is_no_load() {
     assert!(sandbox.run(&["prompt", "--agent", "builder"]).stdout.contains("Do beta."));
     assert_eq!(sandbox.events()[0]["kind"], "skill_loaded");
 }
+
+#[test]
+fn without_a_command_the_state_of_the_library_is_shown() {
+    let state = |sandbox: &Sandbox| {
+        let screen = on_narrow_terminal(sandbox, &[], 80).replace('\r', "");
+        screen.split("\n\n").nth(1).unwrap().to_owned()
+    };
+    let sandbox = Sandbox::new();
+    assert_eq!(state(&sandbox), "No skills yet: rep add, or rep new");
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(state(&sandbox), "2 skills.");
+    for client in [".claude", ".codex", ".cursor"] {
+        sandbox.write(&format!("../home/{client}/sign"), "");
+    }
+    assert_eq!(
+        state(&sandbox),
+        "2 skills. Cursor and Codex have them. Claude Code does not: rep connect claude-code"
+    );
+    assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
+    assert_eq!(state(&sandbox), "2 skills. Claude Code, Cursor and Codex have them.");
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: [\n");
+    assert!(state(&sandbox).ends_with("1 thing to do: rep doctor"), "{}", state(&sandbox));
+}
