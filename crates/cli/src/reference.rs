@@ -87,11 +87,10 @@ fn configuration() {
          `repertoire.toml` comes with a clone and is bounded:\n\n\
          - `roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository \
          (or the file's directory where there is none), links resolved.\n\
-         - `scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit`, \
-         `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults.\n\
+         - `requires.max_tokens` may not exceed its default.\n\
          - The rules `invisible-characters`, `control-characters`, `file-symlink`, `file-special` and `name-tool` may not \
          be turned off or lowered.\n\
-         - The user's alone are the keys of `model`, `store`, `versions`, `proposals`, `events`, `scope`, `tools.names`, \
+         - The user's alone are the keys of `model`, `store`, `proposals`, `events`, `scope`, `tools.names`, \
          `tools.args`, `tools.descriptions`, `http`, `oidc` and `exec`.\n\
          - So are `load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and \
          `search.rerank`.\n\

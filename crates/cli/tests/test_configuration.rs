@@ -81,6 +81,15 @@ fn a_bad_variable_is_an_error_too() {
     error: bad value `yaml` for REPERTOIRE_CATALOG_FORMAT
     hint: it takes xml, list, menu, bracket, markdown, json, compat
     "#);
+    let mut sandbox = Sandbox::new();
+    sandbox.set("REPERTOIRE_EVENTS_MAX", "9");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the key `events.max` of REPERTOIRE_EVENTS_MAX is gone
+    hint: its value is fixed at 2000000; take it away
+    "#);
 }
 
 /// Returns the least number of characters of a description, from the message of the rule.
@@ -160,7 +169,7 @@ fn a_project_file_is_bounded() {
     sandbox.write("../outside/x/SKILL.md", skill("x", "x\n"));
     sandbox.write(
         "repertoire.toml",
-        "roots = [\"in\", \"../outside\"]\n\n[packs]\ndirectories = [\"/etc\"]\n\n[scan]\nmax_entries = 1000001\n\n\
+        "roots = [\"in\", \"../outside\"]\n\n[packs]\ndirectories = [\"/etc\"]\n\n[requires]\nmax_tokens = 8001\n\n\
          [rules]\ninvisible-characters = \"off\"\nname-tool = \"error\"\ndescription-when = \"off\"\n\n\
          [events]\njournal = true\n",
     );
@@ -184,11 +193,11 @@ fn a_project_file_is_bounded() {
       |
       = help: put it in your user configuration instead, or pass it with --root
 
-    error: `scan.max_entries` of a project's file may be at most 1000000
-     --> [DIR]/project/repertoire.toml:7:15
+    error: `requires.max_tokens` of a project's file may be at most 8000
+     --> [DIR]/project/repertoire.toml:7:14
       |
-    7 | max_entries = 1000001
-      |               ^^^^^^^
+    7 | max_tokens = 8001
+      |              ^^^^
       |
       = help: put it in your user configuration instead
 
@@ -229,7 +238,7 @@ fn a_project_file_does_not_weaken_a_session() {
         ("search.url = \"https://x\"", "a project's file may not have `search.url`"),
         ("search.key_env = \"HOME\"", "a project's file may not have `search.key_env`"),
         ("search.rerank = \"https://x\"", "a project's file may not have `search.rerank`"),
-        ("read.max_bytes = 65537", "`read.max_bytes` of a project's file may be at most 65536"),
+        ("requires.max_tokens = 8001", "`requires.max_tokens` of a project's file may be at most 8000"),
     ] {
         sandbox.write("repertoire.toml", line);
         let run = sandbox.run(&["list"]);

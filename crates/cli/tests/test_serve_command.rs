@@ -210,24 +210,6 @@ fn unpublished_skills_are_reported_on_standard_error() {
 }
 
 #[test]
-fn a_library_that_cannot_be_watched_is_reported() {
-    let sandbox = Sandbox::with_skills();
-    sandbox.write("repertoire.toml", "reload.max_watches = 0\n");
-    let mut child = sandbox
-        .command(&["serve", "--stdio"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut told = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
-    drop(child.stdin.take());
-    assert!(child.wait().unwrap().success());
-    assert!(told.starts_with("rep: source `") && told.ends_with(" [watch-limited]\n"), "{told}");
-}
-
-#[test]
 fn invalid_addresses_and_options_fail_at_once() {
     let sandbox = Sandbox::with_skills();
     let mut with_tools = Sandbox::new();

@@ -14,7 +14,7 @@ fn configure(sandbox: &Sandbox, provider: &TestProvider, rights: &str) {
     sandbox.write("../home/.config/repertoire/client-secret", format!("{SECRET}\n"));
     let issuer = provider.issuer();
     let oidc = format!(
-        "[oidc]\nissuer = \"{issuer}\"\nclient_id = \"{CLIENT}\"\nclient_secret_file = \"client-secret\"\nsession_hours = 2\n"
+        "[oidc]\nissuer = \"{issuer}\"\nclient_id = \"{CLIENT}\"\nclient_secret_file = \"client-secret\"\n"
     );
     sandbox.write(CONFIG, format!("{oidc}\n[oidc.groups.staff]\n{rights}\n"));
 }

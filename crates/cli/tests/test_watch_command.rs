@@ -148,22 +148,6 @@ fn skills_counted_at_the_start_are_not_reported_again() {
 }
 
 #[test]
-fn sources_over_the_watch_limit_are_polled_with_a_warning() {
-    let mut sandbox = Sandbox::with_skills();
-    sandbox.set("REPERTOIRE_RELOAD_MAX_WATCHES", "1");
-    sandbox.set("REPERTOIRE_RELOAD_POLL_MS", "100");
-    sandbox.set("REPERTOIRE_DISCOVERY_USER", "false");
-    let watching = Watching::start(&sandbox, &["watch", "--root", ".agents/skills"]);
-    assert!(watching.line().starts_with("following 2 skills"));
-    let line = watching.line();
-    assert!(line.contains("polled every 0.1 s or less often: it needs 3 watches"), "{line}");
-    let line = watching.line();
-    assert!(line.starts_with("warning: source `root:.agents/skills` is polled, not watched"), "{line}");
-    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
-    assert_eq!(watching.change()[0], "+ gamma");
-}
-
-#[test]
 fn watch_reports_changes_in_every_reload_mode() {
     for (mode, others) in
         [("off", Some("do not")), ("lazy", Some("look when they are used")), ("watch", None)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use repertoire::config::{ConfigInput, ConfigOverride, KEYS, OverrideValue, Settings, ValueKind};
+use repertoire::config::{ConfigInput, ConfigOverride, KEYS, OverrideValue, Settings, ValueKind, gone_keys};
 use repertoire_model::text::nearest;
 
 use super::environment::{self as env, Env};
@@ -51,6 +51,15 @@ pub fn input(env: &Env, options: &WorkspaceOptions) -> ConfigInput {
             OverrideValue::Word(value.to_string_lossy().into_owned())
         };
         input.overrides.push(ConfigOverride { key: key.name.to_owned(), value, origin });
+    }
+    for key in gone_keys() {
+        let origin = env::variable_of(key);
+        let Some(value) = env.named(&origin) else { continue };
+        input.overrides.push(ConfigOverride {
+            key: key.to_owned(),
+            value: OverrideValue::Word(value),
+            origin,
+        });
     }
     if let Some(profile) = &options.profile {
         let (value, origin) = (OverrideValue::Word(profile.clone()), "--profile".to_owned());

@@ -14,7 +14,7 @@ use repertoire::proposal::{self, ProposalRules, Proposer};
 use repertoire::provider::fs::{PastManifest, PastVersions};
 use repertoire::provider::store::StoreProvider;
 use repertoire::registry::ReleaseFollower;
-use repertoire::store::{self, LazyStore, MAX_PENDING, Proposal, ProposalLimits, Retention, Store};
+use repertoire::store::{self, LazyStore, Proposal, Store};
 use repertoire::usage::most_loaded_first;
 use repertoire::{ErrorKind, Library, Provider, Registry};
 use repertoire_model::Pattern;
@@ -198,10 +198,7 @@ impl Workspace {
     fn new_journal(&self) -> JournalSink {
         let store = self.lazy_store();
         let mut options = JournalOptions::default();
-        options.retention = Retention {
-            age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
-            events: self.settings.events_max as u64,
-        };
+        options.retention.age = Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60);
         let (is_told, reporter) = (self.is_store_unreadable(), Arc::clone(&self.reporter));
         options.on_failure = Some(Arc::new(move |error: &repertoire::Error| {
             let why = error.chain();
@@ -224,10 +221,10 @@ impl Workspace {
 
     /// Returns `true` if changes of skills are recorded as versions.
     pub fn records_versions(&self) -> bool {
-        self.settings.versions_record && self.store_location().is_some()
+        self.store_location().is_some()
     }
 
-    /// Starts to record changes of skills as versions, unless that is turned off.
+    /// Starts to record changes of skills as versions, if there is a store.
     pub fn recorder(&self, registry: &Registry) -> Option<Recorder> {
         let store = self.lazy_store();
         let (is_told, reporter) = (self.is_store_unreadable(), Arc::clone(&self.reporter));
@@ -265,11 +262,6 @@ impl Workspace {
             texts.iter().map(pattern).collect()
         };
         let mut rules = ProposalRules::default();
-        rules.limits = ProposalLimits {
-            per_skill: settings.per_skill as u64,
-            per_session: settings.per_session as u64,
-            total: MAX_PENDING,
-        };
         rules.mode = settings.mode;
         rules.locked = patterns("locked", &settings.locked)?;
         rules.always_review = patterns("always_review", &settings.always_review)?;

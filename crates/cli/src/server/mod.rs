@@ -262,7 +262,6 @@ fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
     options.tools = settings.mcp_tools && !args.no_tools;
     options.extension = settings.mcp_extension && !args.no_extension;
     options.result = args.result.as_deref().and_then(Render::parse).unwrap_or(settings.mcp_result);
-    options.instructions_tokens = settings.mcp_instructions;
     let (here, home) = (workspace.env.working_directory(), workspace.env.home());
     // Some applications start servers in the home directory, which is no project.
     let is_home = home.as_ref().is_some_and(|home| home.canonicalize().ok() == here.canonicalize().ok());
@@ -325,7 +324,6 @@ fn http_options(workspace: &Workspace, args: &ServeArgs, address: &str) -> Resul
         options.needs_token = args.require_token || needs_one && has_one(workspace);
         options.store = workspace.store_location().is_some().then(|| workspace.lazy_store());
     }
-    options.limits.connections = settings.http_connections;
     options.limits.drain = Duration::from_secs(settings.http_drain as u64);
     options.principal_limits.requests = settings.http_requests as u64;
     options.principal_limits.bytes = settings.http_kilobytes as u64 * 1_024;
@@ -339,16 +337,4 @@ fn http_options(workspace: &Workspace, args: &ServeArgs, address: &str) -> Resul
         options.trusted_proxies.push(range);
     }
     Ok(options)
-}
-
-#[cfg(test)]
-mod tests {
-    use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
-    use repertoire_web::http::HttpLimits;
-
-    #[test]
-    fn settings_of_other_crates_have_their_defaults() {
-        assert_eq!(INSTRUCTIONS_TOKENS, repertoire_mcp::INSTRUCTIONS_TOKENS);
-        assert_eq!(HTTP_CONNECTIONS, HttpLimits::default().connections);
-    }
 }

@@ -1,16 +1,11 @@
 //! The provider of OpenID Connect, from the configuration.
 
-use std::time::Duration;
-
 use repertoire_web::oidc::{OidcGroup, OidcOptions};
 
 use super::tokens;
 use crate::error::CliError;
 use crate::ui::escape;
 use crate::wire::Workspace;
-
-/// The seconds of an hour.
-const HOUR: u64 = 60 * 60;
 
 /// Returns the options of the provider, if the configuration names one.
 pub(super) fn read(workspace: &Workspace) -> Result<Option<OidcOptions>, CliError> {
@@ -34,7 +29,6 @@ pub(super) fn read(workspace: &Workspace) -> Result<Option<OidcOptions>, CliErro
     options.name_claim = given(&settings.name_claim);
     options.groups_claim.clone_from(&settings.groups_claim);
     options.role = settings.role;
-    options.session = Duration::from_secs(settings.session_hours as u64 * HOUR);
     for (name, group) in &settings.groups {
         expect_known(workspace, name, group.agent.as_ref(), &group.scope.kits)?;
         let group = OidcGroup { role: group.role, agent: group.agent.clone(), scope: group.scope.clone() };

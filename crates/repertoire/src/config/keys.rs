@@ -118,15 +118,6 @@ const MIN_POLL_MS: usize = 100;
 /// The most milliseconds of any interval: an hour.
 const MAX_INTERVAL_MS: usize = 3_600_000;
 
-/// The most milliseconds that a batch of events waits: the batch would end by itself then.
-const MAX_DEBOUNCE_MS: usize = 2_000;
-
-/// The largest configurable number of watches.
-const MAX_WATCHES: usize = 524_288;
-
-/// The most hours for which a person stays signed in: a month.
-const MAX_SESSION_HOURS: usize = 720;
-
 /// The most that any number of the configuration may be.
 const LARGE: usize = 100_000_000;
 
@@ -246,9 +237,7 @@ pub const KEYS: &[Key] = &[
     key!("load.include_frontmatter" ValueKind::Switch, Switch session.include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
     key!("load.location" ValueKind::Switch, Switch session.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
     key!("load.reload" words of Reload, session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
-    key!("load.soft_limit_tokens" ValueKind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
     key!("load_skill.bucket_args" ValueKind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
-    key!("read.max_bytes" ValueKind::Number(256, 16_777_216), Number session.read_bytes, number, None, "The most bytes of a file that one call of `read_skill_file` returns."),
     key!("requires.mode" words of Requires, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
     key!("requires.max_tokens" ValueKind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
     Key {
@@ -312,14 +301,11 @@ pub const KEYS: &[Key] = &[
     key!("tools.unload" ValueKind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
     key!("tools.skill_as_tool" words of SkillAsTool, session.skill_as_tool, None, "What a call of a skill's name as if it were a tool does: load the skill, or explain with an error that shows the call to make."),
     key!("tools.ceiling" words of ToolCeiling, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
-    key!("tools.enum_limit" ValueKind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
     key!("errors.style" words of ErrorStyle, session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
     key!("scope.enforce" ValueKind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
     key!("scope.deny_style" words of DenyStyle, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer, session.catalog.tokenizer, None, "What tokens are counted with."),
     key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
-    key!("scan.max_directories" ValueKind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
-    key!("scan.max_entries" ValueKind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" ValueKind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
     key!("scan.links" words of LinkTargets, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
     key!("discovery.project" ValueKind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
@@ -337,33 +323,25 @@ pub const KEYS: &[Key] = &[
     key!("store.url" ValueKind::Text, Word store_url, quoted, None, "Where events, versions and proposals are kept: the path of a SQLite file, or `postgres://user@host/database`; empty for `repertoire.db` in the state directory, which has the files of added skills in any case."),
     key!("events.journal" ValueKind::Switch, Switch events_journal, switch, None, "Whether the use of skills by agents is recorded in the store; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md."),
     key!("events.keep_days" ValueKind::Number(1, MAX_DAYS), Number events_days, number, None, "The age in days at which events are removed. What is counted from them stays."),
-    key!("events.max" ValueKind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first, when a process writes its first events and then hourly."),
-    key!("versions.record" ValueKind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
     key!("proposals.locked" ValueKind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
     key!("proposals.always_review" ValueKind::Patterns, Words proposals.always_review, strings, None, "Skills whose versions that are published over HTTP wait for a reviewer, whoever publishes them, as in `store:stable:*`."),
     key!("proposals.never_review" ValueKind::Patterns, Words proposals.never_review, strings, None, "Skills whose versions that authors publish over HTTP are released at once, as in `store:next:*`."),
     key!("proposals.directory" ValueKind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory. With `--root` it is the first of these."),
-    key!("proposals.per_skill" ValueKind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
-    key!("proposals.per_session" ValueKind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
     key!("proposals.notify_command" ValueKind::Words, Words proposals.notify_command, strings, None, "A program and its arguments that run for every new proposal, which is JSON on standard input; it is not confined."),
     key!("proposals.notify_url" ValueKind::Text, Word proposals.notify_url, quoted, None, "A URL that the JSON of every new proposal is posted to."),
     key!("proposals.notify_secret_env" ValueKind::Text, Word proposals.notify_secret_env, quoted, None, "The environment variable with the secret of the header `X-Repertoire-Signature: sha256=HEX` of such posts: the HMAC-SHA256 of the body."),
     key!("reload.mode" words of ReloadMode, reload.mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/hot-reload.md."),
     key!("reload.poll_ms" milliseconds MIN_POLL_MS to MAX_INTERVAL_MS, reload.poll, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
     key!("reload.cooldown_ms" milliseconds 0 to MAX_INTERVAL_MS, reload.cooldown, "The least milliseconds between two looks at a library that is followed on use."),
-    key!("reload.debounce_ms" milliseconds 0 to MAX_DEBOUNCE_MS, reload.debounce, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
-    key!("reload.max_watches" ValueKind::Number(0, MAX_WATCHES), Number reload.max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
     key!("binding.role_default" words of RoleBinding, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
     key!("roles.directories" paths role_directories, None, "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the project's root, are always looked at."),
     key!("subagent.inherit" words of Inherit, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
     key!("mcp.tools" ValueKind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" ValueKind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),
     key!("mcp.result" words of Render, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
-    key!("mcp.instructions_budget" ValueKind::Number(0, LARGE), Number mcp_instructions, number, None, "The most tokens of the catalog in the instructions of the MCP server; where not even the names fit, some skills are shown and the others are to be searched for; 0 for no instructions."),
     key!("http.allow_hosts" ValueKind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" ValueKind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
-    key!("http.max_connections" ValueKind::Number(1, LARGE), Number http_connections, number, None, "The most connections to the HTTP server at a time; more are turned away."),
     key!("http.requests_per_minute" ValueKind::Number(0, LARGE), Number http_requests, number, None, "The most requests in a minute of all tokens with one name; more get 429. 0 for any number."),
     key!("http.kilobytes_per_minute" ValueKind::Number(0, LARGE), Number http_kilobytes, number, None, "The most kilobytes that all tokens with one name may send and get in a minute; then their requests get 429. 0 for any number."),
     key!("http.max_runs" ValueKind::Number(0, LARGE), Number http_runs, number, None, "The most tools and scripts of skills that run for one token at a time; 0 for any number."),
@@ -392,7 +370,6 @@ pub const KEYS: &[Key] = &[
     key!("oidc.name_claim" ValueKind::Text, Word oidc.name_claim, quoted, None, "The claim with the name that events tell; empty for `email` if the provider verified it, and else `sub`. People must not be able to choose it."),
     key!("oidc.groups_claim" ValueKind::Text, Word oidc.groups_claim, quoted, None, "The claim with the groups of a person."),
     key!("oidc.role" word OTHERS_ROLES oidc.role, None, "The role of people in none of the groups below; with `none` they have no access."),
-    key!("oidc.session_hours" ValueKind::Number(1, MAX_SESSION_HOURS), Number oidc.session_hours, number, None, "The hours for which a person stays signed in."),
     Key {
         name: OIDC_GROUPS_KEY,
         kind: ValueKind::OidcGroup,

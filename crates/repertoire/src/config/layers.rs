@@ -12,6 +12,7 @@ use repertoire_model::scope::Pattern;
 
 use super::clash::{clash, clash_of_agents};
 use super::error::{ConfigError, FaultyFile};
+use super::gone::hint_about_gone;
 use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
 use super::keys::{ConfigValue, KEYS, ValueKind};
 use super::kits::{resolve_agent, skills_in_use};
@@ -163,6 +164,10 @@ fn expand_home(home: &Path, assignment: &mut Assignment) {
 
 /// Returns the assignment of an override; an unknown key is none.
 fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option<Assignment>, ConfigError> {
+    if let Some(hint) = hint_about_gone(&overridden.key) {
+        let message = format!("the key `{}` of {} is gone", overridden.key, overridden.origin);
+        return Err(ConfigError::new(message).hint(hint));
+    }
     let Some(key) = KEYS.iter().find(|key| key.name == overridden.key) else { return Ok(None) };
     let value = match &overridden.value {
         OverrideValue::Word(word) => parse_word(key, word).map_err(|expected| {

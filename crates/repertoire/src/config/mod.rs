@@ -2,7 +2,6 @@
 //!
 //! Nothing here reads the environment or the home directory: [`ConfigInput`] holds them.
 
-mod defaults;
 mod client_plugins;
 mod input;
 mod error;
@@ -12,6 +11,7 @@ mod tools;
 mod agents;
 mod oidc;
 mod keys;
+mod gone;
 mod parse;
 mod kits;
 mod clash;
@@ -21,8 +21,8 @@ mod assemble;
 mod template;
 
 pub use agents::{AGENT_KEYS, AgentKey, ConfiguredAgent};
-pub use defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 pub use error::{ConfigError, ConfigFault, FaultyFile};
+pub use gone::gone_keys;
 pub use input::{
     ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, ConfiguredPath, FILE_NAME, KitChoice,
     OverrideValue,

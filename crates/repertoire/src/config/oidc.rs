@@ -13,9 +13,6 @@ use super::input::ConfiguredPath;
 use super::trust::FileTrust;
 use crate::store::{Role, TokenScope};
 
-/// The hours for which a person stays signed in by default.
-const SESSION_HOURS: usize = 12;
-
 /// The keys of a group.
 const GROUP_KEYS: [&str; 5] = ["role", "agent", "allow", "deny", "kits"];
 
@@ -37,8 +34,6 @@ pub struct OidcSettings {
     pub groups_claim: String,
     /// The role of people in no listed group.
     pub role: Option<Role>,
-    /// The hours for which a person stays signed in.
-    pub session_hours: usize,
     /// The groups, by name.
     pub groups: BTreeMap<String, ConfiguredGroup>,
 }
@@ -53,7 +48,6 @@ impl Default for OidcSettings {
             name_claim: String::new(),
             groups_claim: "groups".to_owned(),
             role: None,
-            session_hours: SESSION_HOURS,
             groups: BTreeMap::new(),
         }
     }

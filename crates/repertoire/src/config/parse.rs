@@ -13,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::agents::parse_agent;
 use super::error::ConfigFault;
+use super::gone::{gone_keys, hint_about_gone};
 use super::input::ConfiguredPath;
 use super::keys::{
     AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, OIDC_GROUPS_KEY, RULES_KEY, SEVERITIES, ValueKind,
@@ -128,8 +129,11 @@ impl Parser<'_> {
             }
             return;
         }
-        let is_table_name =
-            KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
+        let is_table_name = KEYS
+            .iter()
+            .map(|key| key.name)
+            .chain(gone_keys())
+            .any(|key| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
         match value.get_ref() {
             DeValue::Table(table) if is_table_name => self.table(name, table),
             _ if is_table_name => self.fault(
@@ -243,6 +247,9 @@ impl Parser<'_> {
     }
 
     fn unknown(&mut self, name: &str, range: &Range<usize>) {
+        if let Some(help) = hint_about_gone(name) {
+            return self.fault(range.clone(), format!("the key `{name}` is gone"), Some(help));
+        }
         let (table, last) = name.rsplit_once('.').unwrap_or(("", name));
         let tables = KEYS.iter().filter_map(|key| key.name.split_once('.')).map(|(table, _)| table);
         let near = nearest(name, KEYS.iter().map(|key| key.name).chain(tables))
@@ -392,6 +399,16 @@ mod tests {
             faults("[agents.a]\nskills.deny = [\"a b\"]"),
             ["bad pattern in `agents.a.skills.deny`: no skill's name holds ' ', so it matches nothing"]
         );
+    }
+
+    #[test]
+    fn a_key_that_is_gone_is_an_error_that_has_its_value() {
+        for name in gone_keys() {
+            let (_, faults) = parse(&format!("{name} = 1"), Path::new(""), &FileTrust::Whole);
+            assert_eq!(faults[0].message, format!("the key `{name}` is gone"));
+        }
+        let (_, faults) = parse("tools.enum_limit = 7", Path::new(""), &FileTrust::Whole);
+        assert_eq!(faults[0].help.as_deref(), Some("its value is fixed at 100; take it away"));
     }
 
     #[test]

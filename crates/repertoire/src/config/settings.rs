@@ -11,10 +11,9 @@ use repertoire_model::words;
 use repertoire_model::{Policy, Profile};
 
 use super::agents::ConfiguredAgent;
-use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 use super::input::{ConfigFileOwner, ConfiguredPath, KitChoice};
 use super::oidc::OidcSettings;
-use crate::proposal::{ProposalMode, ProposalRules};
+use crate::proposal::ProposalMode;
 use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
 use crate::session::{SkillAsTool, ToolExposure};
@@ -126,10 +125,6 @@ pub struct ProposalSettings {
     pub never_review: Vec<String>,
     /// The directory of new skills; empty for the default.
     pub directory: String,
-    /// The most pending proposals for one skill.
-    pub per_skill: usize,
-    /// The most pending proposals of one session.
-    pub per_session: usize,
     /// The program, with its arguments, that gets new proposals; empty for none.
     pub notify_command: Vec<String>,
     /// The URL that new proposals are posted to; empty for none.
@@ -140,15 +135,12 @@ pub struct ProposalSettings {
 
 impl Default for ProposalSettings {
     fn default() -> Self {
-        let rules = ProposalRules::default();
         Self {
-            mode: rules.mode,
+            mode: ProposalMode::Controlled,
             locked: Vec::new(),
             always_review: Vec::new(),
             never_review: Vec::new(),
             directory: String::new(),
-            per_skill: rules.limits.per_skill as usize,
-            per_session: rules.limits.per_session as usize,
             notify_command: Vec::new(),
             notify_url: String::new(),
             notify_secret_env: String::new(),
@@ -158,9 +150,6 @@ impl Default for ProposalSettings {
 
 /// The days for which events are kept by default.
 const EVENTS_DAYS: usize = 400;
-
-/// The most events that are kept by default.
-const EVENTS_MAX: usize = 2_000_000;
 
 /// The model of `rep agent`, and the service that it runs behind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -253,10 +242,6 @@ pub struct Settings {
     pub events_journal: bool,
     /// The days for which events are kept.
     pub events_days: usize,
-    /// The most events that are kept.
-    pub events_max: usize,
-    /// True if changes of skills are recorded as versions.
-    pub versions_record: bool,
     /// The settings of proposals.
     pub proposals: ProposalSettings,
     /// The way in which sessions and servers follow the library.
@@ -273,14 +258,10 @@ pub struct Settings {
     pub mcp_extension: bool,
     /// The form of tool results for MCP clients.
     pub mcp_result: Render,
-    /// The most tokens of the catalog in the instructions of the MCP server.
-    pub mcp_instructions: usize,
     /// The host names of the HTTP server.
     pub http_hosts: Vec<String>,
     /// The origins of pages that may call the HTTP server.
     pub http_origins: Vec<String>,
-    /// The most connections of the HTTP server.
-    pub http_connections: usize,
     /// The most requests of one token in a minute.
     pub http_requests: usize,
     /// The most kilobytes of one token in a minute.
@@ -344,8 +325,6 @@ impl Settings {
             store_url: String::new(),
             events_journal: true,
             events_days: EVENTS_DAYS,
-            events_max: EVENTS_MAX,
-            versions_record: true,
             proposals: ProposalSettings::default(),
             reload: ReloadOptions::default(),
             role_binding: RoleBinding::default(),
@@ -356,10 +335,8 @@ impl Settings {
             mcp_tools: true,
             mcp_extension: true,
             mcp_result: Render::Markdown,
-            mcp_instructions: INSTRUCTIONS_TOKENS,
             http_hosts: Vec::new(),
             http_origins: Vec::new(),
-            http_connections: HTTP_CONNECTIONS,
             http_requests: 0,
             http_kilobytes: 0,
             http_runs: 0,

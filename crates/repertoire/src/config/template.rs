@@ -102,6 +102,6 @@ mod tests {
         let (assignments, faults) = parse(&bare.join("\n"), project.path(), &trust);
         assert_eq!(faults, []);
         let users = KEYS.iter().filter(|key| is_users_alone(key.name)).count();
-        assert_eq!((assignments.len(), users), (KEYS.len() - users, 83));
+        assert_eq!((assignments.len(), users), (KEYS.len() - users, 77));
     }
 }

@@ -5,9 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use repertoire_model::{RuleId, Severity};
 
-use super::defaults::INSTRUCTIONS_TOKENS;
-use crate::SessionOptions;
-use crate::provider::fs::ScanLimits;
+use crate::session::REQUIRED_TOKENS;
 
 /// The hint about a key or value that a project's file may not set.
 const HELP: &str = "put it in your user configuration instead";
@@ -22,12 +20,11 @@ const GUARDED_RULES: [RuleId; 5] = [
 ];
 
 /// The prefixes of keys that only the user may set: the service that gets the conversations and the key of the user, the record of
-/// events, versions and proposals, the limits of agents, the names and descriptions of tools, the access to the HTTP server and the
+/// events and proposals, the limits of agents, the names and descriptions of tools, the access to the HTTP server and the
 /// people that sign in to it, and the execution of tools and scripts.
-const USERS_TABLES: [&str; 12] = [
+const USERS_TABLES: [&str; 11] = [
     "model.",
     "store.",
-    "versions.",
     "proposals.",
     "events.",
     "scope.",
@@ -63,21 +60,6 @@ pub(super) fn is_users_alone(name: &str) -> bool {
     is_agents || USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
 }
 
-/// Returns the largest value of the key `name` in a project's file, if it is bounded: its default.
-fn most(name: &str) -> Option<usize> {
-    let (scan, session) = (ScanLimits::default(), SessionOptions::default());
-    match name {
-        "scan.max_directories" => Some(scan.max_directories),
-        "scan.max_entries" => Some(scan.max_entries),
-        "requires.max_tokens" => Some(session.requires_max_tokens),
-        "read.max_bytes" => Some(session.read_bytes),
-        "tools.enum_limit" => Some(session.enum_limit),
-        "load.soft_limit_tokens" => Some(session.soft_limit),
-        "mcp.instructions_budget" => Some(INSTRUCTIONS_TOKENS),
-        _ => None,
-    }
-}
-
 /// The trust in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileTrust {
@@ -111,8 +93,9 @@ impl FileTrust {
     /// Returns the objection to `number` as the value of the key `name`.
     pub(super) fn objection_to_number(&self, name: &str, number: usize) -> Option<Objection> {
         let Self::Within(_) = self else { return None };
-        let most = most(name).filter(|most| number > *most)?;
-        Some((format!("`{name}` of a project's file may be at most {most}"), HELP.to_owned()))
+        (name == "requires.max_tokens" && number > REQUIRED_TOKENS).then(|| {
+            (format!("`{name}` of a project's file may be at most {REQUIRED_TOKENS}"), HELP.to_owned())
+        })
     }
 
     /// Returns the objection to `severity` for `rule`.
@@ -192,18 +175,10 @@ mod tests {
             assert_eq!(project.objection_to_key(name).is_some(), expect, "{name}");
             assert_eq!(FileTrust::Whole.objection_to_key(name), None);
         }
-        for name in [
-            "requires.max_tokens",
-            "read.max_bytes",
-            "tools.enum_limit",
-            "load.soft_limit_tokens",
-            "mcp.instructions_budget",
-        ] {
-            let most = most(name).unwrap();
-            assert_eq!(project.objection_to_number(name, most), None, "{name}");
-            assert!(project.objection_to_number(name, most + 1).is_some(), "{name}");
-            assert_eq!(FileTrust::Whole.objection_to_number(name, most + 1), None);
-        }
+        let name = "requires.max_tokens";
+        assert_eq!(project.objection_to_number(name, REQUIRED_TOKENS), None);
+        assert!(project.objection_to_number(name, REQUIRED_TOKENS + 1).is_some());
+        assert_eq!(FileTrust::Whole.objection_to_number(name, REQUIRED_TOKENS + 1), None);
         assert_eq!(project.objection_to_number("catalog.budget_tokens", 1_000_000), None);
     }
 

@@ -111,8 +111,7 @@ impl Watcher {
             FollowMethod::Polling(reason) if reason.is_limit() => {
                 let mut reporter = Reporter::new(self.registry.policy());
                 let message = format!("source `{}` is polled, not watched: {reason}", state.source);
-                let help =
-                    "raise `reload.max_watches` or the system's limit, or set `reload.mode` to \"poll\"";
+                let help = "raise the system's limit of watches, or set `reload.mode` to \"poll\"";
                 reporter.report(RuleId::WatchLimited, message).help(help);
                 let diagnostic = reporter.finish().pop()?;
                 Some(Problem { path: state.source.to_string(), diagnostic })
