@@ -81,7 +81,7 @@ fn configuration() {
          A project's file comes with a clone, so the user's has the last word over it. Lists of directories add up \
          instead: the environment's come first, then the project's, then the user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
-         file with every key that a project may set.\n\
+         file with the ten keys that people change most.\n\
          In a variable, the words of a list have commas between them, and directories are separated as in `PATH`.\n\n\
          The user's file, the environment and flags are trusted, and so is a file named with `--config`. A project's \
          `repertoire.toml` comes with a clone and is bounded:\n\n\

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 
 use clap::Args;
-use repertoire::config::{self, FILE_NAME};
+use repertoire::config::{FILE_NAME, TEMPLATE};
 use serde_json::json;
 
 use crate::env::Env;
@@ -14,7 +14,7 @@ use crate::ui::{Ui, escape};
 
 /// Writes a commented repertoire.toml
 ///
-/// The file holds every key that a project may set with its default, commented out. It is written to the working directory.
+/// The file has the keys that people change most, commented out. It is written to the working directory.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
     /// Overwrite a file that is there
@@ -38,7 +38,7 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &InitArgs) -> Result<Exit, CliEr
         }
         _ => CliError::io("write", &path, error),
     })?;
-    file.write_all(config::template().as_bytes()).map_err(|error| CliError::io("write", &path, error))?;
+    file.write_all(TEMPLATE.as_bytes()).map_err(|error| CliError::io("write", &path, error))?;
     if ui.is_json() {
         ui.write_json(&json!({ "path": path.display().to_string() }))?;
     } else {

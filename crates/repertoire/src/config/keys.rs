@@ -1,6 +1,6 @@
 //! The table of every key: its name, values, meaning and setting.
 //!
-//! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
+//! The documentation, the parser and its suggestions are all made from this table.
 
 use std::time::Duration;
 

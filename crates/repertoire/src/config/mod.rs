@@ -33,5 +33,5 @@ pub use settings::{
     CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, ModelSettings, SandboxChoice,
     SearchSettings, Settings,
 };
-pub use template::template;
+pub use template::TEMPLATE;
 pub use trust::FileTrust;
