@@ -7,8 +7,7 @@ use repertoire_model::{Capabilities, Digest, Toolbox};
 use crate::workspace::{Library, Workspace};
 
 /// The hint about sources whose skills may not run anything.
-pub const TRUST_HINT: &str =
-    "`exec.trust_project`, `exec.trust_user` and `exec.trust_configured` of your configuration say so";
+pub const TRUST_HINT: &str = "`exec.trust` of your configuration says so";
 
 /// Returns the state of the approval of `entry`, if there is one.
 pub fn state_of(workspace: &Workspace, entry: &Entry, digest: &Digest, toolbox: &Toolbox) -> Option<String> {

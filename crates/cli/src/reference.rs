@@ -82,7 +82,8 @@ fn configuration() {
          instead: the environment's come first, then the project's, then the user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
          file with the ten keys that people change most.\n\
-         In a variable, the words of a list have commas between them, and directories are separated as in `PATH`.\n\n\
+         In a variable, the words of a list have commas between them, and directories are separated as in `PATH`. \
+         Each entry of a table has a variable: `REPERTOIRE_DISCOVERY_USER` is for `discovery.user`.\n\n\
          The user's file, the environment and flags are trusted, and so is a file named with `--config`. A project's \
          `repertoire.toml` comes with a clone and is bounded:\n\n\
          - `roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository \
@@ -111,7 +112,7 @@ fn configuration() {
         for (profile, settings) in &profiles[1..] {
             let other = (key.get)(settings);
             if other != standard && key.name != "profile" {
-                let _ = write!(default, "; {} `{other}`", profile.as_str());
+                let _ = write!(default, "; {} `{}`", profile.as_str(), difference(&other, &standard));
             }
         }
         let variable = match key.kind {
@@ -121,6 +122,7 @@ fn configuration() {
             | ValueKind::Agent
             | ValueKind::Kit
             | ValueKind::OidcGroup => "-".to_owned(),
+            ValueKind::Table(..) => format!("`{}_…`", env::variable_of(key.name)),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));
@@ -154,6 +156,17 @@ fn configuration() {
         "\n## Rules\n\n`[rules]` sets the severity of single rules; they are listed in [rules](rules.md).\n",
     );
     check("configuration.md", &page);
+}
+
+/// Returns `value` without the entries of a table that `standard` has as well.
+fn difference(value: &str, standard: &str) -> String {
+    let entries = |table: &str| -> Option<Vec<String>> {
+        let inner = table.strip_prefix("{ ")?.strip_suffix(" }")?;
+        Some(inner.split(", ").map(str::to_owned).collect())
+    };
+    let (Some(own), Some(usual)) = (entries(value), entries(standard)) else { return value.to_owned() };
+    let own: Vec<String> = own.into_iter().filter(|entry| !usual.contains(entry)).collect();
+    format!("{{ {} }}", own.join(", "))
 }
 
 #[test]

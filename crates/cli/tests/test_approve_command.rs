@@ -174,20 +174,20 @@ fn approve_refuses_invalid_requests() {
     error: `tools` has no tool `fetch` with `"ask": true`
     hint: these do: save
     "#);
-    sandbox.write("../home/.config/repertoire/config.toml", "exec.trust_project = \"never\"\n");
+    sandbox.write("../home/.config/repertoire/config.toml", "exec.trust.project = \"never\"\n");
     assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r"
     exit 1
     --- stdout
     --- stderr
     error: skills of project:.agents/skills may not run anything
-    hint: `exec.trust_project`, `exec.trust_user` and `exec.trust_configured` of your configuration say so
+    hint: `exec.trust` of your configuration says so
     ");
-    sandbox.write("repertoire.toml", "exec.trust_project = \"trusted\"\n");
+    sandbox.write("repertoire.toml", "exec.trust.project = \"trusted\"\n");
     assert!(
         sandbox
             .run(&["approve", "--list"])
             .stderr
-            .contains("a project's file may not have `exec.trust_project`")
+            .contains("a project's file may not have `exec.trust.project`")
     );
     std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
     sandbox.write("../home/.local/state/repertoire/approvals.json", "{");

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use repertoire::config::{ConfigInput, ConfigOverride, KEYS, OverrideValue, Settings, ValueKind, gone_keys};
+use repertoire::config::{
+    ConfigInput, ConfigOverride, KEYS, Key, OverrideValue, Settings, ValueKind, gone_keys,
+};
 use repertoire_model::text::nearest;
 
 use super::environment::{self as env, Env};
@@ -42,19 +44,21 @@ pub fn input(env: &Env, options: &WorkspaceOptions) -> ConfigInput {
     input.config_home = env.config_home();
     input.client_homes = env.client_homes();
     input.file = options.config.clone().or_else(|| env.get(env::CONFIG).map(PathBuf::from));
-    for key in KEYS {
-        let origin = env::variable_of(key.name);
+    for (key, name) in names() {
+        let origin = env::variable_of(&name);
         let Some(value) = env.get(&origin) else { continue };
         let value = if matches!(key.kind, ValueKind::Paths) {
             OverrideValue::Paths(env.paths(&origin))
         } else {
             OverrideValue::Word(value.to_string_lossy().into_owned())
         };
-        input.overrides.push(ConfigOverride { key: key.name.to_owned(), value, origin });
+        input.overrides.push(ConfigOverride { key: name, value, origin });
     }
     for key in gone_keys() {
         let origin = env::variable_of(key);
-        let Some(value) = env.named(&origin) else { continue };
+        // Some keys became entries of tables, and have the same variable.
+        let is_live = names().any(|(_, name)| env::variable_of(&name) == origin);
+        let Some(value) = env.named(&origin).filter(|_| !is_live) else { continue };
         input.overrides.push(ConfigOverride {
             key: key.to_owned(),
             value: OverrideValue::Word(value),
@@ -68,9 +72,14 @@ pub fn input(env: &Env, options: &WorkspaceOptions) -> ConfigInput {
     input
 }
 
+/// Returns every name under which a key is set, with the key.
+fn names() -> impl Iterator<Item = (&'static Key, String)> {
+    KEYS.iter().flat_map(|key| key.names().into_iter().map(move |name| (key, name)))
+}
+
 /// Returns the variables with Repertoire's prefix that are unknown, each with the nearest known one.
 pub fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
-    let mut known: Vec<String> = KEYS.iter().map(|key| env::variable_of(key.name)).collect();
+    let mut known: Vec<String> = names().map(|(_, name)| env::variable_of(&name)).collect();
     known.extend(env::VARIABLES.iter().map(|(name, _)| (*name).to_owned()));
     env.own()
         .filter(|name| !known.iter().any(|known| known == name))

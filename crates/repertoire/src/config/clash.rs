@@ -1,17 +1,17 @@
 //! Clashes between the names of tools or arguments.
 
-use repertoire_model::Profile;
-
 use super::error::ConfigError;
-use super::keys::KEYS;
 use super::settings::Settings;
+use super::tools::{ARGUMENT_KEYS, TOOL_KEYS};
+use crate::tool::ToolNames;
 
 /// Returns the error about two tools, or two arguments of one tool, that would have one name.
 pub(super) fn clash(settings: &Settings) -> Option<ConfigError> {
     let name = settings.session.clash()?;
-    let tools = keys_with(settings, "tools.names.", name);
-    let usual = keys_with(&Settings::of(Profile::Standard), "tools.names.", name);
-    let (message, hint) = match (&*usual, &*tools, &*keys_with(settings, "tools.args.", name)) {
+    let tools = keys_of("tools.names", &TOOL_KEYS, &settings.session.names.all(), name);
+    let usual = keys_of("tools.names", &TOOL_KEYS, &ToolNames::default().all(), name);
+    let arguments = keys_of("tools.args", &ARGUMENT_KEYS, &settings.session.arguments.all(), name);
+    let (message, hint) = match (&*usual, &*tools, &*arguments) {
         ([other], [one, ..], _) if one != other => (
             format!("`{one}` is \"{name}\", the usual name of the tool of `{other}`"),
             "a tool answers to its usual name too; choose another",
@@ -20,7 +20,7 @@ pub(super) fn clash(settings: &Settings) -> Option<ConfigError> {
             (format!("`{one}` and `{other}` are both \"{name}\""), "give one of them another name")
         }
         (_, _, keys) => {
-            let key = keys.first().copied().unwrap_or("tools.args");
+            let key = keys.first().map_or("tools.args", String::as_str);
             (
                 format!("`{key}` is \"{name}\", which another argument of the same tool is called"),
                 "choose another name",
@@ -47,15 +47,16 @@ pub(super) fn clash_of_agents(settings: &Settings) -> Option<ConfigError> {
     })
 }
 
-/// Returns the keys of `table` whose value is the text `name`.
-fn keys_with(settings: &Settings, table: &str, name: &str) -> Vec<&'static str> {
-    let written = format!("\"{name}\"");
-    let keys = KEYS.iter().filter(|key| key.name.starts_with(table) && (key.get)(settings) == written);
-    keys.map(|key| key.name).collect()
+/// Returns those of the `keys` of `table` whose value, in the same place of `names`, is `name`.
+fn keys_of(table: &str, keys: &[&str], names: &[&str], name: &str) -> Vec<String> {
+    let pairs = keys.iter().zip(names).filter(|(_, value)| **value == name);
+    pairs.map(|(key, _)| format!("{table}.{key}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use repertoire_model::Profile;
+
     use super::*;
     use crate::SessionOptions;
 

@@ -1,7 +1,7 @@
-//! Keys of earlier versions, whose values are fixed now.
+//! Keys of earlier versions.
 
 /// The keys that are gone, each with its value.
-pub(super) const GONE: [(&str, &str); 14] = [
+const GONE: [(&str, &str); 14] = [
     ("read.max_bytes", "65536"),
     ("load.soft_limit_tokens", "8000"),
     ("tools.enum_limit", "100"),
@@ -18,13 +18,26 @@ pub(super) const GONE: [(&str, &str); 14] = [
     ("oidc.session_hours", "12"),
 ];
 
-/// Returns the names of the keys that are gone.
+/// The keys that are an entry of a table now, each with its present name.
+const MOVED: [(&str, &str); 8] = [
+    ("exec.trust_project", "exec.trust.project"),
+    ("exec.trust_user", "exec.trust.user"),
+    ("exec.trust_configured", "exec.trust.configured"),
+    ("http.requests_per_minute", "http.limits.requests_per_minute"),
+    ("http.kilobytes_per_minute", "http.limits.kilobytes_per_minute"),
+    ("http.max_runs", "http.limits.max_runs"),
+    ("oidc.name_claim", "oidc.claims.name"),
+    ("oidc.groups_claim", "oidc.claims.groups"),
+];
+
+/// Returns the names of the keys that are gone or have moved.
 pub fn gone_keys() -> impl Iterator<Item = &'static str> {
-    GONE.iter().map(|(name, _)| *name)
+    GONE.iter().chain(&MOVED).map(|(name, _)| *name)
 }
 
 /// Returns the hint about the key `name` if it is gone.
 pub(super) fn hint_about_gone(name: &str) -> Option<String> {
-    let (_, value) = GONE.iter().find(|(gone, _)| *gone == name)?;
-    Some(format!("its value is fixed at {value}; take it away"))
+    let of = |table: &'static [(&str, &'static str)]| table.iter().find(|(gone, _)| *gone == name);
+    let fixed = of(&GONE).map(|(_, value)| format!("its value is fixed at {value}; take it away"));
+    fixed.or_else(|| of(&MOVED).map(|(_, now)| format!("write `{now}`")))
 }

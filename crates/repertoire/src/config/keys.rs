@@ -2,6 +2,7 @@
 //!
 //! The documentation, the parser and its suggestions are all made from this table.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use repertoire_model::answer::{ErrorStyle, Render};
@@ -15,11 +16,13 @@ use repertoire_model::{Profile, RuleId, Severity};
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
 use super::oidc::{ConfiguredGroup, OTHERS_ROLES};
-use super::settings::{CatalogPreference, Embeddings, LinkTargets, MODEL_PROVIDERS, SandboxChoice, Settings};
-use super::tools::tool_words;
+use super::settings::{
+    CatalogPreference, Embeddings, ExecSettings, LinkTargets, MODEL_PROVIDERS, SandboxChoice, Settings,
+};
+use super::tools::{ARGUMENT_KEYS, TOOL_KEYS, tool_words};
 use crate::proposal::ProposalMode;
 use crate::session::{DenyStyle, Refresh, Requires, SkillAsTool, ToolCeiling, ToolExposure, Unload};
-use crate::tool::{OPTIONAL_ARGUMENTS, OfferedTools};
+use crate::tool::{OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
 use crate::{Inherit, ReloadMode, RoleBinding, Trust};
 
 /// A key of the configuration.
@@ -71,6 +74,8 @@ pub enum ValueKind {
     File,
     /// The rights of the group that is the last part of the key's name.
     OidcGroup,
+    /// A table with some of these entries, whose values are of this kind.
+    Table(&'static [&'static str], &'static ValueKind),
 }
 
 /// A value that some layer gives to a key.
@@ -96,6 +101,8 @@ pub enum ConfigValue {
     Kit(String, Vec<Pattern>),
     /// For [`ValueKind::OidcGroup`]: its name, and its rights.
     OidcGroup(String, Box<ConfiguredGroup>),
+    /// For [`ValueKind::Table`]: the name of one entry, and its value.
+    Entry(&'static str, Box<ConfigValue>),
 }
 
 /// The words of a setting with their meanings.
@@ -155,14 +162,23 @@ macro_rules! key {
             set: |settings, value| if let ConfigValue::Paths(paths) = value { settings.$field.splice(0..0, paths.iter().cloned()); },
         }
     };
-    // The description of a tool.
-    ($name:literal describes $tool:literal, $summary:literal) => {
+    // A table of values of one kind, each set by its position.
+    ($name:literal table $entries:ident of $kind:expr, $variant:ident, $get:expr, $set:expr, $summary:literal) => {
         Key {
-            name: $name, kind: ValueKind::Text, summary: $summary, flag: None,
-            get: |settings| quoted(settings.session.descriptions.get($tool).map_or("", String::as_str)),
-            set: |settings, value| if let ConfigValue::Word(text) = value {
-                settings.session.descriptions.remove($tool);
-                if !text.is_empty() { settings.session.descriptions.insert($tool.to_owned(), text.clone()); }
+            name: $name, kind: ValueKind::Table(&$entries, &$kind), summary: $summary, flag: None,
+            get: |settings| {
+                let values: fn(&Settings) -> [String; $entries.len()] = $get;
+                let entries: Vec<String> = $entries.iter().zip(values(settings)).map(|(entry, value)| format!("{entry} = {value}")).collect();
+                format!("{{ {} }}", entries.join(", "))
+            },
+            set: |settings, value| {
+                if let ConfigValue::Entry(entry, value) = value
+                    && let ConfigValue::$variant(value) = &**value
+                    && let Some(index) = $entries.iter().position(|known| known == entry)
+                {
+                    let set: fn(&mut Settings, usize, _) = $set;
+                    set(settings, index, value.clone());
+                }
             },
         }
     };
@@ -270,33 +286,18 @@ pub const KEYS: &[Key] = &[
             }
         },
     },
-    key!("tools.descriptions.load" describes "load_skill", "The description of the tool that loads a skill; empty for the usual one."),
-    key!("tools.descriptions.unload" describes "unload_skill", "The same for the tool that unloads a skill."),
-    key!("tools.descriptions.read_file" describes "read_skill_file", "The same for the tool that reads a file of a skill."),
-    key!("tools.descriptions.list_files" describes "list_skill_files", "The same for the tool that lists the files of a skill."),
-    key!("tools.descriptions.list" describes "list_skills", "The same for the tool that lists skills."),
-    key!("tools.descriptions.search" describes "search_skills", "The same for the tool that searches skills."),
-    key!("tools.descriptions.call" describes "call_skill_tool", "The same for the tool that calls the tools of skills."),
-    key!("tools.descriptions.run_script" describes "run_skill_script", "The same for the tool that runs scripts of skills."),
-    key!("tools.descriptions.propose_update" describes "propose_skill_update", "The same for the tool that proposes a change of a skill."),
-    key!("tools.descriptions.propose" describes "propose_skill", "The same for the tool that proposes a new skill."),
-    key!("tools.descriptions.review" describes "review_skill_proposals", "The same for the tool that reviews proposals."),
-    key!("tools.names.load" ValueKind::Name, Word session.names.load, quoted, None, "What the tool that loads a skill is called."),
-    key!("tools.names.unload" ValueKind::Name, Word session.names.unload, quoted, None, "What the tool that unloads a skill is called."),
-    key!("tools.names.read_file" ValueKind::Name, Word session.names.read_file, quoted, None, "What the tool that reads a file of a skill is called."),
-    key!("tools.names.list_files" ValueKind::Name, Word session.names.list_files, quoted, None, "What the tool that lists the files of a skill is called."),
-    key!("tools.names.list" ValueKind::Name, Word session.names.list, quoted, None, "What the tool that lists skills is called."),
-    key!("tools.names.search" ValueKind::Name, Word session.names.search, quoted, None, "What the tool that searches skills is called."),
-    key!("tools.names.call" ValueKind::Name, Word session.names.call, quoted, None, "What the tool that calls the tools of skills is called."),
-    key!("tools.names.run_script" ValueKind::Name, Word session.names.run_script, quoted, None, "What the tool that runs scripts of skills is called."),
-    key!("tools.names.propose_update" ValueKind::Name, Word session.names.propose_update, quoted, None, "What the tool that proposes a change of a skill is called."),
-    key!("tools.names.propose" ValueKind::Name, Word session.names.propose, quoted, None, "What the tool that proposes a new skill is called."),
-    key!("tools.names.review" ValueKind::Name, Word session.names.review, quoted, None, "What the tool that reviews proposals is called."),
-    key!("tools.args.name" ValueKind::Name, Word session.arguments.name, quoted, None, "What the argument for the skill to load or unload is called."),
-    key!("tools.args.skill" ValueKind::Name, Word session.arguments.skill, quoted, None, "What the argument for the skill of a file is called."),
-    key!("tools.args.path" ValueKind::Name, Word session.arguments.path, quoted, None, "What the argument for the path of a file is called."),
-    key!("tools.args.start_line" ValueKind::Name, Word session.arguments.start_line, quoted, None, "What the argument for the first line is called."),
-    key!("tools.args.end_line" ValueKind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
+    key!("tools.descriptions" table TOOL_KEYS of ValueKind::Text, Word,
+        |settings| descriptions(&settings.session.descriptions),
+        |settings, index, text| describe(&mut settings.session.descriptions, index, text),
+        "Descriptions of the built-in tools in place of the usual ones, by the keys of `tools.names`; empty for the usual one."),
+    key!("tools.names" table TOOL_KEYS of ValueKind::Name, Word,
+        |settings| settings.session.names.all().map(quoted),
+        |settings, index, name| *settings.session.names.all_mut()[index] = name,
+        "The names of the built-in tools."),
+    key!("tools.args" table ARGUMENT_KEYS of ValueKind::Name, Word,
+        |settings| settings.session.arguments.all().map(quoted),
+        |settings, index, name| *settings.session.arguments.all_mut()[index] = name,
+        "The names of arguments: `name` for the skill to load or unload, `skill` for that of a file, `path` for the file, and its first and last line."),
     key!("tools.arg_aliases" ValueKind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
     key!("tools.unload" ValueKind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
     key!("tools.skill_as_tool" words of SkillAsTool, session.skill_as_tool, None, "What a call of a skill's name as if it were a tool does: load the skill, or explain with an error that shows the call to make."),
@@ -308,11 +309,16 @@ pub const KEYS: &[Key] = &[
     key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
     key!("scan.nested" ValueKind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
     key!("scan.links" words of LinkTargets, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
-    key!("discovery.project" ValueKind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
-    key!("discovery.user" ValueKind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
-    key!("discovery.plugins" ValueKind::Switch, Switch discover_plugins, switch, None, "Whether the skills of plugins are read that Claude Code and Codex have installed and enabled."),
-    key!("discovery.plugin_caches" ValueKind::Switch, Switch discover_plugin_caches, switch, None, "Whether the skills of all plugins in Cursor's directories are read; Cursor does not record in a file which of them are enabled."),
-    key!("discovery.packages" ValueKind::Switch, Switch discover_packages, switch, None, "Whether skills in packages that are installed in the project are read: in `skills` or `.agents/skills` of packages in `node_modules`, `.venv` and `venv`."),
+    key!("discovery" table DISCOVERY_KEYS of ValueKind::Switch, Switch,
+        |settings| {
+            let Settings { discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages, .. } = settings;
+            [discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages].map(switch)
+        },
+        |settings, index, switch| {
+            let Settings { discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages, .. } = settings;
+            *[discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages][index] = switch;
+        },
+        "The places where skills are looked for: `project`, `.agents/skills`, `.claude/skills` and the like from the working directory up to the repository root; `user`, the same below the home directory; `plugins`, those that Claude Code and Codex have installed and enabled; `plugin_caches`, all in Cursor's directories, since Cursor does not record which are enabled; `packages`, `skills` and `.agents/skills` in packages below `node_modules`, `.venv` and `venv` of the project."),
     key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
     key!("model.provider" word MODEL_PROVIDERS model.provider, Some("agent --provider"), "The API that `rep agent` speaks: Anthropic's messages, OpenAI's chat completions or responses, or the one whose key is in the environment."),
     key!("model.name" ValueKind::Text, Word model.name, quoted, Some("agent --model"), "The model that `rep agent` talks to."),
@@ -342,9 +348,10 @@ pub const KEYS: &[Key] = &[
     key!("mcp.result" words of Render, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
     key!("http.allow_hosts" ValueKind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" ValueKind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
-    key!("http.requests_per_minute" ValueKind::Number(0, LARGE), Number http_requests, number, None, "The most requests in a minute of all tokens with one name; more get 429. 0 for any number."),
-    key!("http.kilobytes_per_minute" ValueKind::Number(0, LARGE), Number http_kilobytes, number, None, "The most kilobytes that all tokens with one name may send and get in a minute; then their requests get 429. 0 for any number."),
-    key!("http.max_runs" ValueKind::Number(0, LARGE), Number http_runs, number, None, "The most tools and scripts of skills that run for one token at a time; 0 for any number."),
+    key!("http.limits" table LIMIT_KEYS of ValueKind::Number(0, LARGE), Number,
+        |settings| [&settings.http_requests, &settings.http_kilobytes, &settings.http_runs].map(number),
+        |settings, index, limit| *[&mut settings.http_requests, &mut settings.http_kilobytes, &mut settings.http_runs][index] = limit,
+        "Limits, each 0 for none: the requests, and the kilobytes sent and received, of all tokens with one name in a minute, beyond which requests get 429; and the tools and scripts of skills that run for one token at a time."),
     key!("http.access_log" ValueKind::Text, Word http_access_log, quoted, None, "The file that gets a line of JSON for each request, without secrets; `-` for standard error, empty for none."),
     key!("http.trusted_proxies" ValueKind::Words, Words http_proxies, strings, None, "Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, as in `10.0.0.7` or `10.0.0.0/8`."),
     key!("http.public_url" ValueKind::Text, Word http_public_url, quoted, Some("serve --public-url"), "The address that people reach the HTTP server at if a proxy is in front of it, as in `https://skills.example.com`."),
@@ -367,8 +374,10 @@ pub const KEYS: &[Key] = &[
         },
     },
     key!("oidc.audience" ValueKind::Text, Word oidc.audience, quoted, None, "The audience of JSON Web Tokens of the provider that programs send; empty for `oidc.client_id`."),
-    key!("oidc.name_claim" ValueKind::Text, Word oidc.name_claim, quoted, None, "The claim with the name that events tell; empty for `email` if the provider verified it, and else `sub`. People must not be able to choose it."),
-    key!("oidc.groups_claim" ValueKind::Text, Word oidc.groups_claim, quoted, None, "The claim with the groups of a person."),
+    key!("oidc.claims" table CLAIM_KEYS of ValueKind::Text, Word,
+        |settings| [&settings.oidc.name_claim, &settings.oidc.groups_claim].map(|it| quoted(it)),
+        |settings, index, claim| *[&mut settings.oidc.name_claim, &mut settings.oidc.groups_claim][index] = claim,
+        "The claims with the name that events tell, and with the groups of a person. An empty `name` is `email` if the provider verified it, and else `sub`. People must not be able to choose their name."),
     key!("oidc.role" word OTHERS_ROLES oidc.role, None, "The role of people in none of the groups below; with `none` they have no access."),
     Key {
         name: OIDC_GROUPS_KEY,
@@ -384,9 +393,13 @@ pub const KEYS: &[Key] = &[
     },
     key!("exec.enabled" ValueKind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/tools-in-skills.md."),
     key!("exec.sandbox" words of SandboxChoice, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
-    key!("exec.trust_project" words of Trust, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),
-    key!("exec.trust_user" words of Trust, exec.trust_user, None, "The same for skills of the user's own directories."),
-    key!("exec.trust_configured" words of Trust, exec.trust_configured, None, "The same for skills of configured directories, of packs, plugins and packages, and of `--root`."),
+    key!("exec.trust" table TRUST_KEYS of ValueKind::Word(|| Trust::ALL.map(Trust::as_str).to_vec()), Word,
+        |settings| [settings.exec.trust_project, settings.exec.trust_user, settings.exec.trust_configured].map(|it| quoted(it.as_str())),
+        |settings, index, word: String| {
+            let ExecSettings { trust_project, trust_user, trust_configured, .. } = &mut settings.exec;
+            *[trust_project, trust_user, trust_configured][index] = Trust::parse(&word).unwrap_or_default();
+        },
+        "How far skills are trusted to run something: at once, once a person approved them, or never. `project` is for those of the project, `user` for those of the user's own directories, `configured` for those of configured directories, of packs, plugins and packages, and of `--root`."),
     key!("exec.scripts_read" ValueKind::Switch, Switch exec.scripts_read, switch, Some("run --read"), "Whether scripts, which cannot ask for anything, may read the working directory."),
     key!("search.embeddings" words of Embeddings, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/embeddings.md."),
     key!("search.url" ValueKind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
@@ -443,6 +456,66 @@ pub(super) const KITS_KEY: &str = "kits.<name>";
 /// The name of the severities of rules in the table.
 pub(super) const RULES_KEY: &str = "rules.<rule-id>";
 
+/// The entries of `discovery`.
+const DISCOVERY_KEYS: [&str; 5] = ["project", "user", "plugins", "plugin_caches", "packages"];
+
+/// The entries of `exec.trust`.
+const TRUST_KEYS: [&str; 3] = ["project", "user", "configured"];
+
+/// The entries of `http.limits`.
+const LIMIT_KEYS: [&str; 3] = ["requests_per_minute", "kilobytes_per_minute", "max_runs"];
+
+/// The entries of `oidc.claims`.
+const CLAIM_KEYS: [&str; 2] = ["name", "groups"];
+
+impl Key {
+    /// Returns the names under which it is set: its own, or those of the entries of a table.
+    pub fn names(&self) -> Vec<String> {
+        match self.kind {
+            ValueKind::Table(entries, _) => {
+                entries.iter().map(|entry| format!("{}.{entry}", self.name)).collect()
+            }
+            _ => vec![self.name.to_owned()],
+        }
+    }
+
+    /// Returns the kind of its value, or that of the values in a table.
+    pub fn value_kind(&self) -> ValueKind {
+        match self.kind {
+            ValueKind::Table(_, kind) => *kind,
+            kind => kind,
+        }
+    }
+
+    /// Returns `value` as the value of the key that is set under `name`.
+    pub(super) fn value(&self, name: &str, value: ConfigValue) -> ConfigValue {
+        let ValueKind::Table(entries, _) = self.kind else { return value };
+        let entry = entries.iter().find(|entry| name.ends_with(&format!(".{entry}")));
+        entry.map_or(value.clone(), |entry| ConfigValue::Entry(entry, Box::new(value)))
+    }
+}
+
+/// Returns the key that is set under `name`.
+pub(super) fn find_key(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.names().iter().any(|known| known == name))
+}
+
+/// Returns the descriptions of all tools, as they would be written.
+fn descriptions(descriptions: &BTreeMap<String, String>) -> [String; 11] {
+    let usual = ToolNames::default();
+    usual.all().map(|tool| quoted(descriptions.get(tool).map_or("", String::as_str)))
+}
+
+/// Changes the description of the tool at `index`; an empty one is the usual one.
+fn describe(descriptions: &mut BTreeMap<String, String>, index: usize, text: String) {
+    let usual = ToolNames::default();
+    let tool = usual.all()[index];
+    descriptions.remove(tool);
+    if !text.is_empty() {
+        descriptions.insert(tool.to_owned(), text);
+    }
+}
+
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
@@ -489,6 +562,9 @@ impl ValueKind {
             Self::Agent => "a table of the keys of an agent".to_owned(),
             Self::File => "a file, relative to this one".to_owned(),
             Self::OidcGroup => "a table with `role`, and with `agent`, `allow`, `deny` and `kits` as `rep team token create` takes them".to_owned(),
+            Self::Table(entries, kind) => {
+                format!("a table with {}, each {}", coded(entries), kind.describe())
+            }
             Self::Kit => "a table with `skills`, a list of patterns over names or `source:name`".to_owned(),
         }
     }

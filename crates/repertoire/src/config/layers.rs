@@ -14,7 +14,7 @@ use super::clash::{clash, clash_of_agents};
 use super::error::{ConfigError, FaultyFile};
 use super::gone::hint_about_gone;
 use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
-use super::keys::{ConfigValue, KEYS, ValueKind};
+use super::keys::{ConfigValue, ValueKind, find_key};
 use super::kits::{resolve_agent, skills_in_use};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
@@ -168,9 +168,9 @@ fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option
         let message = format!("the key `{}` of {} is gone", overridden.key, overridden.origin);
         return Err(ConfigError::new(message).hint(hint));
     }
-    let Some(key) = KEYS.iter().find(|key| key.name == overridden.key) else { return Ok(None) };
+    let Some(key) = find_key(&overridden.key) else { return Ok(None) };
     let value = match &overridden.value {
-        OverrideValue::Word(word) => parse_word(key, word).map_err(|expected| {
+        OverrideValue::Word(word) => parse_word(key.value_kind(), word).map_err(|expected| {
             ConfigError::new(format!("bad value `{word}` for {}", overridden.origin))
                 .hint(format!("it takes {}", expected.replace('`', "")))
         })?,
@@ -178,7 +178,7 @@ fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option
             ConfigValue::Paths(paths.iter().map(|path| configured(input, path)).collect())
         }
     };
-    Ok(Some(Assignment { key, value }))
+    Ok(Some(Assignment { key, value: key.value(&overridden.key, value) }))
 }
 
 fn configured(input: &ConfigInput, given: &PathBuf) -> ConfiguredPath {

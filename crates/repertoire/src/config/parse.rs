@@ -16,7 +16,7 @@ use super::error::ConfigFault;
 use super::gone::{gone_keys, hint_about_gone};
 use super::input::ConfiguredPath;
 use super::keys::{
-    AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, OIDC_GROUPS_KEY, RULES_KEY, SEVERITIES, ValueKind,
+    AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, OIDC_GROUPS_KEY, RULES_KEY, SEVERITIES, ValueKind, find_key,
 };
 use super::kits::parse_kit;
 use super::oidc::parse_group;
@@ -48,10 +48,10 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
     (parser.assignments, parser.faults)
 }
 
-/// Returns the value of `key` written as `word` in the environment or a flag, or a description of valid
+/// Returns the value of this kind that is written as `word` in the environment or a flag, or a description of valid
 /// values.
-pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, String> {
-    let value = match key.kind {
+pub(super) fn parse_word(kind: ValueKind, word: &str) -> Result<ConfigValue, String> {
+    let value = match kind {
         ValueKind::Word(_) | ValueKind::Name | ValueKind::Text | ValueKind::File => {
             DeValue::String(word.into())
         }
@@ -61,15 +61,15 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, S
             _ => DeValue::String(word.into()),
         },
         ValueKind::Number(..) => match word.parse::<usize>() {
-            Ok(number) => return in_bounds(key.kind, number),
+            Ok(number) => return in_bounds(kind, number),
             Err(_) => DeValue::String(word.into()),
         },
         ValueKind::OfferedTools => {
-            let expected = || format!("{}, with commas between them", key.kind.describe());
+            let expected = || format!("{}, with commas between them", kind.describe());
             return offered_word(word).map(ConfigValue::OfferedTools).ok_or_else(expected);
         }
         ValueKind::OptionalArguments => {
-            let expected = || format!("{}, with commas between them", key.kind.describe());
+            let expected = || format!("{}, with commas between them", kind.describe());
             let names = hidden_arguments_word(word).ok_or_else(expected)?;
             return Ok(ConfigValue::Words(names.into_iter().collect()));
         }
@@ -79,11 +79,12 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, S
         | ValueKind::Severity
         | ValueKind::Agent
         | ValueKind::Kit
-        | ValueKind::OidcGroup => {
-            return Err(format!("{}, which only a configuration file can hold", key.kind.describe()));
+        | ValueKind::OidcGroup
+        | ValueKind::Table(..) => {
+            return Err(format!("{}, which only a configuration file can hold", kind.describe()));
         }
     };
-    convert(key, &value, Path::new(""))
+    convert(kind, &value, Path::new(""))
 }
 
 struct Parser<'a> {
@@ -118,21 +119,21 @@ impl Parser<'_> {
         if let ("oidc.groups", DeValue::Table(groups)) = (name, value.get_ref()) {
             return self.oidc_groups(groups);
         }
-        if let Some(key) = KEYS.iter().find(|key| key.name == name) {
-            match convert(key, value.get_ref(), self.directory) {
+        if let Some(key) = find_key(name) {
+            match convert(key.value_kind(), value.get_ref(), self.directory) {
                 Ok(converted) => {
-                    self.mistrust(key, &converted, value);
+                    self.mistrust(name, &converted, value);
                     self.patterns(key, value.get_ref());
-                    self.assignments.push(Assignment { key, value: converted });
+                    self.assignments.push(Assignment { key, value: key.value(name, converted) });
                 }
-                Err(expected) => self.bad_value(key.name, &expected, key.kind, value),
+                Err(expected) => self.bad_value(name, &expected, key.value_kind(), value),
             }
             return;
         }
         let is_table_name = KEYS
             .iter()
-            .map(|key| key.name)
-            .chain(gone_keys())
+            .flat_map(Key::names)
+            .chain(gone_keys().map(str::to_owned))
             .any(|key| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
         match value.get_ref() {
             DeValue::Table(table) if is_table_name => self.table(name, table),
@@ -183,16 +184,16 @@ impl Parser<'_> {
     }
 
     /// Reports a value that a file without full trust may not set.
-    fn mistrust(&mut self, key: &Key, converted: &ConfigValue, written: &Spanned<DeValue<'_>>) {
-        self.object(written.span(), self.trust.objection_to_key(key.name));
+    fn mistrust(&mut self, name: &str, converted: &ConfigValue, written: &Spanned<DeValue<'_>>) {
+        self.object(written.span(), self.trust.objection_to_key(name));
         match (converted, written.get_ref()) {
             (ConfigValue::Number(number), _) => {
-                let objection = self.trust.objection_to_number(key.name, *number);
+                let objection = self.trust.objection_to_number(name, *number);
                 self.object(written.span(), objection);
             }
             (ConfigValue::Paths(roots), DeValue::Array(items)) => {
                 for (root, item) in roots.iter().zip(items.iter()) {
-                    self.object(item.span(), self.trust.objection_to_path(key.name, &root.path));
+                    self.object(item.span(), self.trust.objection_to_path(name, &root.path));
                 }
             }
             _ => {}
@@ -251,9 +252,11 @@ impl Parser<'_> {
             return self.fault(range.clone(), format!("the key `{name}` is gone"), Some(help));
         }
         let (table, last) = name.rsplit_once('.').unwrap_or(("", name));
-        let tables = KEYS.iter().filter_map(|key| key.name.split_once('.')).map(|(table, _)| table);
-        let near = nearest(name, KEYS.iter().map(|key| key.name).chain(tables))
-            .or_else(|| KEYS.iter().map(|key| key.name).find(|key| key.rsplit('.').next() == Some(last)))
+        let keys: Vec<String> = KEYS.iter().flat_map(Key::names).collect();
+        let names = || keys.iter().map(String::as_str);
+        let tables = names().filter_map(|key| key.split_once('.')).map(|(table, _)| table);
+        let near = nearest(name, names().chain(tables))
+            .or_else(|| names().find(|key| key.rsplit('.').next() == Some(last)))
             .map(|near| near.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')).unwrap_or(near));
         let help = match near {
             Some(near) => match near.split_once('.') {
@@ -277,10 +280,10 @@ fn in_bounds(kind: ValueKind, number: usize) -> Result<ConfigValue, String> {
     }
 }
 
-/// Returns `value` converted to the kind of `key`, or a description of valid values.
-fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<ConfigValue, String> {
-    let expected = || key.kind.describe();
-    match (key.kind, value) {
+/// Returns `value` converted to this kind, or a description of valid values.
+fn convert(kind: ValueKind, value: &DeValue<'_>, directory: &Path) -> Result<ConfigValue, String> {
+    let expected = || kind.describe();
+    match (kind, value) {
         (ValueKind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
             Ok(ConfigValue::Word(word.to_string()))
         }
@@ -291,7 +294,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<ConfigVal
         (ValueKind::Switch, DeValue::Boolean(switch)) => Ok(ConfigValue::Switch(*switch)),
         (ValueKind::Number(..), DeValue::Integer(integer)) => {
             let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;
-            in_bounds(key.kind, number)
+            in_bounds(kind, number)
         }
         (ValueKind::Words | ValueKind::Patterns, DeValue::Array(items)) => {
             let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
@@ -334,10 +337,7 @@ mod tests {
 
     #[test]
     fn h30_lists_of_words_are_written_with_commas_in_a_variable() {
-        let parse = |name: &str, word: &str| {
-            let key = KEYS.iter().find(|key| key.name == name).unwrap();
-            parse_word(key, word)
-        };
+        let parse = |name: &str, word: &str| parse_word(find_key(name).unwrap().value_kind(), word);
         let offered = |word: &str| parse("tools.offer", word);
         assert_eq!(offered("minimal"), Ok(ConfigValue::OfferedTools(OfferedTools::Minimal)));
         let only = OfferedTools::Only(["list_skills", "read_skill_file"].map(str::to_owned).into());
@@ -363,13 +363,10 @@ mod tests {
     #[test]
     fn only_keys_of_the_table_are_accepted() {
         let is_table = |key: &&Key| [RULES_KEY, AGENTS_KEY, KITS_KEY, OIDC_GROUPS_KEY].contains(&key.name);
-        for key in KEYS.iter().filter(|key| !is_table(key)) {
+        for name in KEYS.iter().filter(|key| !is_table(key)).flat_map(Key::names) {
             // Every key refuses a date, so it is known; with a letter more it is not.
-            assert_eq!(
-                faults(&format!("{} = 1979-05-27", key.name)),
-                [format!("bad value for `{}`", key.name)]
-            );
-            assert_eq!(faults(&format!("{}x = 1", key.name)), [format!("unknown key `{}x`", key.name)]);
+            assert_eq!(faults(&format!("{name} = 1979-05-27")), [format!("bad value for `{name}`")]);
+            assert_eq!(faults(&format!("{name}x = 1")), [format!("unknown key `{name}x`")]);
         }
         for rule in RULES {
             let (assignments, faults) =

@@ -5,8 +5,6 @@ pub const TEMPLATE: &str = include_str!("template.toml");
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::super::parse::parse;
     use super::super::trust::FileTrust;
     use super::*;

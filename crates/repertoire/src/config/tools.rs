@@ -8,8 +8,8 @@ use toml::de::DeValue;
 
 use crate::tool::{BUILTINS, OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
 
-/// The last parts of the keys `tools.names.…` and `tools.descriptions.…`, in the order of [`ToolNames::all`].
-const TOOL_KEYS: [&str; 11] = [
+/// The keys of `tools.names` and `tools.descriptions`, in the order of [`ToolNames::all`].
+pub(super) const TOOL_KEYS: [&str; 11] = [
     "load",
     "unload",
     "read_file",
@@ -23,8 +23,8 @@ const TOOL_KEYS: [&str; 11] = [
     "review",
 ];
 
-/// The last parts of the keys `tools.args.…`, which are the usual names of the arguments.
-const ARGUMENT_KEYS: [&str; 5] = ["name", "skill", "path", "start_line", "end_line"];
+/// The keys of `tools.args`, which are the usual names of the arguments.
+pub(super) const ARGUMENT_KEYS: [&str; 5] = ["name", "skill", "path", "start_line", "end_line"];
 
 /// The longest text of one line, in bytes.
 const MAX_LINE_BYTES: usize = 1024;
@@ -111,22 +111,4 @@ fn by_usual_name(
         values.insert((*usual.get(index)?).to_owned(), value.to_owned());
     }
     Some(values)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::keys::KEYS;
-
-    #[test]
-    fn h30_every_tool_has_a_key_for_its_name_and_one_for_its_description() {
-        let is_key = |name: String| KEYS.iter().any(|key| key.name == name);
-        assert_eq!(TOOL_KEYS.len(), BUILTINS.len());
-        for tool in TOOL_KEYS {
-            assert!(
-                is_key(format!("tools.names.{tool}")) && is_key(format!("tools.descriptions.{tool}")),
-                "{tool}"
-            );
-        }
-    }
 }

@@ -96,7 +96,7 @@ impl ToolNames {
     }
 
     /// Returns all names in the same order, to be changed.
-    pub(super) fn all_mut(&mut self) -> [&mut String; 11] {
+    pub(crate) fn all_mut(&mut self) -> [&mut String; 11] {
         tool_fields!(self)
     }
 }
@@ -136,7 +136,7 @@ impl ArgumentNames {
     }
 
     /// Returns all names in the same order, to be changed.
-    pub(super) fn all_mut(&mut self) -> [&mut String; 5] {
+    pub(crate) fn all_mut(&mut self) -> [&mut String; 5] {
         argument_fields!(self)
     }
 }
