@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use repertoire::config::PROFILES;
 use repertoire_app::workspace::WorkspaceOptions;
-use repertoire_model::Profile;
 
 use crate::env::{self, Env};
 
@@ -24,8 +25,9 @@ pub(crate) struct Globals {
     ///
     /// standard loads what can be understood and reports the rest; strict demands the open standard to the letter;
     /// lenient complains less; harness takes the directory for the name and the first heading for the description;
-    /// bernstein, yodoca and helix have the keys, tools and answers of these systems.
-    #[arg(long, global = true, value_name = "PROFILE", value_parser = Profile::ALL.map(Profile::as_str))]
+    /// bernstein, yodoca, helix and pattern have the keys, tools and answers of these systems; any other is the path
+    /// of a file with the keys of a profile.
+    #[arg(long, global = true, value_name = "PROFILE", add = ArgValueCandidates::new(profiles))]
     pub profile: Option<String>,
     /// Use this configuration file instead of looking for one
     #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -50,6 +52,11 @@ pub(crate) enum ColorChoice {
     Always,
     /// Never
     Never,
+}
+
+/// Returns the names of profiles, for shells.
+fn profiles() -> Vec<CompletionCandidate> {
+    PROFILES.map(CompletionCandidate::new).into()
 }
 
 impl Globals {

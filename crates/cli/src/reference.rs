@@ -8,13 +8,12 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use repertoire::config::{AGENT_KEYS, KEYS, Settings, ValueKind};
+use repertoire::config::{AGENT_KEYS, KEYS, PROFILES, Settings, ValueKind};
 use repertoire_app::view::{
     CatalogView, ClientView, DoctorView, ExplanationView, FileListView, OriginReportView, ProposalDetailView,
     ProposalListView, ProposalView, RollbackView, SearchView, SkillDetailView, SkillView, StatsView,
     VersionDiffView, VersionListView,
 };
-use repertoire_model::Profile;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
@@ -70,7 +69,7 @@ fn sections(page: &mut String, heading: &str, command: &clap::Command, root: &cl
 
 #[test]
 fn configuration() {
-    let profiles = Profile::ALL.map(|profile| (profile, Settings::of(profile)));
+    let profiles = PROFILES.map(|profile| (profile, Settings::of_profile(profile).unwrap()));
     let mut page = String::from(
         "# Configuration\n\nThis page is made from the program's own table by a test.\n\n\
          Four layers, later ones winning:\n\n\
@@ -96,8 +95,8 @@ fn configuration() {
          - So are `load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and \
          `search.rerank`.\n\
          - So are `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\n\n\
-         A profile that only the project chooses leaves `load.reload` at its default. Every file must be a regular file \
-         of at most 1 MiB.\n\n\
+         A profile that only the project chooses sets what its file may set, and leaves `tools.hide_args` at its default. \
+         Every file must be a regular file of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \
          directories,\n`roots`, packs. `--root` replaces all of them.\n\n\
          ## Keys\n\n| key | takes | default | variable | flag | meaning |\n|---|---|---|---|---|---|\n",
@@ -112,7 +111,7 @@ fn configuration() {
         for (profile, settings) in &profiles[1..] {
             let other = (key.get)(settings);
             if other != standard && key.name != "profile" {
-                let _ = write!(default, "; {} `{}`", profile.as_str(), difference(&other, &standard));
+                let _ = write!(default, "; {} `{}`", profile, difference(&other, &standard));
             }
         }
         let variable = match key.kind {

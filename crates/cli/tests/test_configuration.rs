@@ -102,6 +102,36 @@ fn profile(sandbox: &Sandbox, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn a_profile_may_be_a_file_that_the_user_names() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.config/repertoire/my.toml", "profile = \"helix\"\ncatalog.format = \"list\"\n");
+    sandbox.write("../home/.config/repertoire/config.toml", "profile = \"./my.toml\"\n");
+    assert_eq!(profile(&sandbox, &[]), "./my.toml");
+    assert!(sandbox.run(&["catalog"]).stdout.starts_with("Skills:\n- alpha: "));
+    sandbox.write("repertoire.toml", "profile = \"./my.toml\"\n");
+    let run = sandbox.run(&["list"]);
+    assert!(run.stderr.contains("error: `profile` of a project's file may not be a file"), "{}", run.stderr);
+    std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
+    sandbox.write("mine.toml", "tools.offer = 1\n");
+    sandbox.set("REPERTOIRE_PROFILE", "./mine.toml");
+    let run = sandbox.run(&["list"]);
+    assert!(run.code == 2 && run.stderr.contains("error: bad value for `tools.offer`"), "{}", run.stderr);
+    let run = sandbox.run(&["list", "--profile", "strikt"]);
+    assert!(run.stderr.contains("error: bad value `strikt` for --profile"), "{}", run.stderr);
+}
+
+#[test]
+fn p12_p13_the_pattern_loads_the_instructions_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("skills/weather/SKILL.md", skill("weather", "# Weather\n"));
+    let call = ["--profile", "pattern", "call", "load_skill", "{\"skill_name\": \"weather\"}"];
+    assert_eq!(sandbox.run(&call).stdout.trim_end(), "# Weather");
+    let answer = sandbox.json(&["--profile", "pattern", "list", "--json"]);
+    let found = &answer["skills"][0];
+    assert_eq!((&found["version"], &found["author"]), (&"1.0.0".into(), &"".into()));
+}
+
+#[test]
 fn later_layers_win() {
     let mut sandbox = Sandbox::new();
     assert_eq!(profile(&sandbox, &[]), "standard");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::catalog::Tokenizer;
 use crate::frontmatter::{self, Division, FencedFrontmatter};
 use crate::manifest::Manifest;
-use crate::policy::{NameMismatch, OnInvalid, Policy, Profile};
+use crate::policy::{DescriptionSource, NameMismatch, OnInvalid, Policy};
 use crate::repair::{self, Repair};
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter, body, description, name};
@@ -491,9 +491,9 @@ impl Parser<'_, '_> {
         body: &str,
         has_frontmatter: bool,
     ) -> Arc<str> {
-        let is_harness = self.reporter.policy().profile == Profile::Harness;
+        let by_heading = self.reporter.policy().description_from == DescriptionSource::Heading;
         // A harness describes a skill by its title, whatever its frontmatter says, and by no paragraph.
-        if let Some(heading) = is_harness.then(|| description::first_heading(body)).flatten() {
+        if let Some(heading) = by_heading.then(|| description::first_heading(body)).flatten() {
             return heading.into();
         }
         let whole = manifest.description.as_ref();
@@ -507,7 +507,7 @@ impl Parser<'_, '_> {
             return if written.len() == whole.len() { Arc::clone(whole) } else { written.into() };
         }
         // A file without frontmatter is a harness's own kind of skill, described by its title.
-        let derived = if is_harness {
+        let derived = if by_heading {
             None
         } else if has_frontmatter {
             description::first_paragraph(body).or_else(|| description::first_heading(body))
@@ -680,16 +680,21 @@ mod tests {
     }
 
     #[test]
-    fn h21_the_harness_describes_a_skill_by_its_first_heading() {
+    fn h21_a_policy_may_describe_skills_by_their_first_heading() {
         let check = |text: &str, harness: &str, standard: &str| {
-            for (profile, expect) in [(Profile::Harness, harness), (Profile::Standard, standard)] {
+            let by_heading = Policy {
+                description_from: DescriptionSource::Heading,
+                frontmatter_required: false,
+                ..Policy::default()
+            };
+            for (policy, expect) in [(by_heading, harness), (Policy::default(), standard)] {
                 let source = ManifestSource {
                     bytes: text.as_bytes(),
                     directory: Some("git"),
                     file_name: MANIFEST_FILE,
                 };
-                let document = Document::parse(source, &Policy::of(profile));
-                assert_eq!(&*document.description, expect, "{profile:?}: {text}");
+                let document = Document::parse(source, &policy);
+                assert_eq!(&*document.description, expect, "{text}");
             }
         };
         let written = "---\nname: git\ndescription: Commits. Use when asked.\n---\n";
@@ -702,12 +707,7 @@ mod tests {
 
     #[test]
     fn c6_strict_aborts_where_other_profiles_set_aside() {
-        for (profile, expect) in [
-            (Profile::Strict, Standing::Abort),
-            (Profile::Bernstein, Standing::Abort),
-            (Profile::Helix, Standing::Quarantined),
-            (Profile::Standard, Standing::Sound),
-        ] {
+        for (profile, expect) in [(Profile::Strict, Standing::Abort), (Profile::Standard, Standing::Sound)] {
             let policy = Policy::of(profile);
             assert_eq!(standing("one", "two", &policy).0, expect, "{}", profile.as_str());
         }
@@ -716,34 +716,6 @@ mod tests {
             ManifestSource { bytes: text.as_bytes(), directory: Some("one"), file_name: MANIFEST_FILE };
         let strict = Policy::of(Profile::Strict);
         assert_eq!(Document::parse_for_listing(source, &strict).standing, Standing::Abort);
-    }
-
-    #[test]
-    fn x24_x25_x41_x42_helix_skips_skills_without_a_sound_name_and_description() {
-        let long = format!("name: a\ndescription: {}", "Does a thing. ".repeat(80));
-        for (fields, directory, expect) in [
-            ("name: a\ndescription: Short.", "a", Standing::Sound),
-            ("name: a\ndescription: Does a thing. Use when asked.\nversion: 1", "a", Standing::Sound),
-            (&long, "a", Standing::Quarantined),
-            ("name: under_score\ndescription: Does a thing.", "under_score", Standing::Quarantined),
-            ("name: a--b\ndescription: Does a thing.", "a--b", Standing::Quarantined),
-            ("name: a", "a", Standing::Quarantined),
-            ("description: Does a thing.", "a", Standing::Quarantined),
-            ("name: b\ndescription: Does a thing.", "a", Standing::Quarantined),
-        ] {
-            let text = format!("---\n{fields}\n---\nbody\n");
-            let source = ManifestSource {
-                bytes: text.as_bytes(),
-                directory: Some(directory),
-                file_name: MANIFEST_FILE,
-            };
-            let document = Document::parse_for_listing(source, &Policy::of(Profile::Helix));
-            assert_eq!(document.standing, expect, "{fields}");
-        }
-        let source =
-            ManifestSource { bytes: b"# Title\n\nText.\n", directory: Some("a"), file_name: MANIFEST_FILE };
-        let document = Document::parse_for_listing(source, &Policy::of(Profile::Helix));
-        assert_eq!(document.standing, Standing::Quarantined);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The fields of frontmatter: those of the open standard, those beyond it, and those of clients.
 
-use crate::policy::Profile;
-
 /// Every field that is known.
 pub const FIELDS: &[&str] = &[
     "name",
@@ -29,10 +27,6 @@ pub const STANDARD_FIELDS: &[&str] =
 
 /// The fields that are read from `metadata` too.
 pub const METADATA_FIELDS: &[&str] = &["version", "author", "tags", "trigger_keywords", "requires"];
-
-/// The fields of role packs beyond the open standard.
-const BERNSTEIN_FIELDS: &[&str] =
-    &["trigger_keywords", "references", "scripts", "assets", "version", "author"];
 
 /// Fields that some clients read, beyond those of the open standard. They are kept and not reported.
 pub const CLIENT_FIELDS: &[&str] = &[
@@ -94,9 +88,8 @@ pub(crate) fn is_hint(key: &str) -> bool {
     }) || key == "trigger-keywords"
 }
 
-/// Returns whether `key` is known and none of the open standard, nor of the schema that `profile` has beyond it.
-pub(crate) fn is_extension(key: &str, profile: Profile) -> bool {
-    let is_own = profile == Profile::Bernstein && BERNSTEIN_FIELDS.contains(&key);
+/// Returns `true` if `key` is known, but neither a field of the open standard nor one of `own`.
+pub(crate) fn is_extension(key: &str, own: &[String]) -> bool {
     let is_known = FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
-    is_known && !is_own && !STANDARD_FIELDS.contains(&key)
+    is_known && !own.iter().any(|field| field == key) && !STANDARD_FIELDS.contains(&key)
 }

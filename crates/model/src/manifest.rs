@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS, SYNONYMS, is_extension, is_hint};
-use crate::policy::Profile;
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter};
 use crate::yaml::{MappingEntry, Node, Scalar};
@@ -29,9 +28,9 @@ pub struct Manifest {
     pub metadata: Vec<(String, String)>,
     /// `allowed-tools`, split outside parentheses.
     pub allowed_tools: Vec<String>,
-    /// `version`, or else `metadata.version`; under [`Profile::Bernstein`] [`DEFAULT_VERSION`] if there is neither.
+    /// `version`, or else `metadata.version`; the default of the policy if there is neither.
     pub version: Option<String>,
-    /// `author`, or else `metadata.author`.
+    /// `author`, or else `metadata.author`, or else the default of the policy.
     pub author: Option<String>,
     /// `trigger_keywords`.
     pub trigger_keywords: Vec<String>,
@@ -115,7 +114,7 @@ impl Manifest {
             }
             let mut field = Field { key, value: &entry.value, entries, place, reporter };
             field.numbers(&entry.value);
-            if is_extension(key, field.reporter.policy().profile) {
+            if is_extension(key, &field.reporter.policy().known_fields) {
                 field.extension(place.span(&entry.key.range));
             }
             if is_hint(key) {
@@ -165,9 +164,9 @@ impl Manifest {
         let metadata = entries.iter().rfind(|entry| entry.key.text == "metadata").map(|entry| &entry.value);
         let words = |key: &str| metadata.map(|node| words_of(node, key)).unwrap_or_default();
         let (tags, keywords, requires) = (words("tags"), words("trigger_keywords"), words("requires"));
-        let default = (reporter.policy().profile == Profile::Bernstein).then(|| DEFAULT_VERSION.to_owned());
-        manifest.version = manifest.version.or(version).or(default);
-        manifest.author = manifest.author.or(author);
+        let policy = reporter.policy();
+        manifest.version = manifest.version.or(version).or_else(|| policy.default_version.clone());
+        manifest.author = manifest.author.or(author).or_else(|| policy.default_author.clone());
         if manifest.tags.is_empty() {
             manifest.tags = tags;
         }
@@ -613,15 +612,18 @@ mod tests {
     }
 
     #[test]
-    fn b18_p12_role_packs_have_a_version_by_default() {
-        let version = |profile, text: &str| {
+    fn b18_p12_a_policy_has_defaults_of_version_and_author() {
+        let stated = |policy: &Policy, text: &str| {
             let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
-            let policy = Policy::of(profile);
-            Manifest::read(&entries, &Place::new(text, 0), &mut Reporter::new(&policy)).version
+            let manifest = Manifest::read(&entries, &Place::new(text, 0), &mut Reporter::new(policy));
+            (manifest.version, manifest.author)
         };
-        assert_eq!(version(Profile::Bernstein, "name: x").as_deref(), Some("1.0.0"));
-        assert_eq!(version(Profile::Bernstein, "version: '2'").as_deref(), Some("2"));
-        assert_eq!(version(Profile::Standard, "name: x"), None);
+        let pair = |version: &str, author: &str| (Some(version.to_owned()), Some(author.to_owned()));
+        let (default_version, default_author) = pair("1.0.0", "");
+        let policy = Policy { default_version, default_author, ..Policy::default() };
+        assert_eq!(stated(&policy, "name: x"), pair("1.0.0", ""));
+        assert_eq!(stated(&policy, "version: '2'\nauthor: Ann"), pair("2", "Ann"));
+        assert_eq!(stated(&Policy::default(), "name: x"), (None, None));
     }
 
     #[test]

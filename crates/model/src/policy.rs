@@ -16,14 +16,6 @@ crate::words! {
         Strict "strict",
         /// Loads the same as `standard` and complains less.
         Lenient "lenient",
-        /// The directory is the name and the first heading the description; frontmatter is optional.
-        Harness "harness",
-        /// As `strict`, with the schema of role packs: `trigger_keywords`, `references`, `scripts`, `assets`, `version`, `author`.
-        Bernstein "bernstein",
-        /// Tools named `read_skill` and `read_skill_resource`, and a catalog of bullets; the directory is the name.
-        Yodoca "yodoca",
-        /// XML with a guardrail; the last root wins, and a skill without a sound name and description is set aside.
-        Helix "helix",
     }
 }
 
@@ -31,36 +23,15 @@ impl Profile {
     /// Returns the column of its severities in the table of rules.
     fn column(self) -> usize {
         match self {
-            Self::Standard | Self::Yodoca | Self::Helix => 0,
-            Self::Strict | Self::Bernstein => 1,
+            Self::Standard => 0,
+            Self::Strict => 1,
             Self::Lenient => 2,
-            Self::Harness => 3,
         }
-    }
-
-    /// Returns the severity of `rule` if it differs from that of the profile's column.
-    fn own_severity(self, rule: RuleId) -> Option<Severity> {
-        let is_error = match self {
-            // Descriptions of 20 characters at least are part of the schema of role packs, not of the open standard.
-            Self::Bernstein => rule == RuleId::DescriptionShort,
-            // A skill that breaks the grammar of names or lacks a field that is required is skipped.
-            Self::Helix => matches!(
-                rule,
-                RuleId::FrontmatterMissing
-                    | RuleId::NameMissing
-                    | RuleId::NameUnusable
-                    | RuleId::NameGrammar
-                    | RuleId::DescriptionMissing
-                    | RuleId::DescriptionLong
-            ),
-            _ => false,
-        };
-        is_error.then_some(Severity::Error)
     }
 }
 
 /// The column of the publish check in the table of rules.
-const PUBLISH_COLUMN: usize = 4;
+const PUBLISH_COLUMN: usize = 3;
 
 /// The longest description that the open standard allows, in characters.
 const DESCRIPTION_MAX: usize = 1024;
@@ -129,6 +100,16 @@ impl Action {
 }
 
 crate::words! {
+    /// The source of a skill's description.
+    DescriptionSource {
+        /// The frontmatter, or else the instructions.
+        Frontmatter "frontmatter",
+        /// The first heading of the instructions, or else the frontmatter.
+        Heading "heading",
+    }
+}
+
+crate::words! {
     /// The files that a skill is reported to have.
     ResourceListing {
         /// Those found in its directory.
@@ -144,7 +125,7 @@ crate::words! {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Policy {
-    /// The profile the choices started from; it settles the severity of rules without a knob of their own.
+    /// The profile the choices started from: the column of the table of rules.
     pub profile: Profile,
     /// True if the severities of the publish check apply instead of the profile's.
     pub publish: bool,
@@ -164,6 +145,14 @@ pub struct Policy {
     pub description_min: usize,
     /// The longest description that is not reported, in characters.
     pub description_max: usize,
+    /// The source of descriptions.
+    pub description_from: DescriptionSource,
+    /// The fields that are part of the format, beyond those of the open standard.
+    pub known_fields: Vec<String>,
+    /// The version of a skill that states none.
+    pub default_version: Option<String>,
+    /// The author of a skill that states none.
+    pub default_author: Option<String>,
     /// The severity of `field-unknown`.
     pub unknown_fields: Action,
     /// True if a missing frontmatter is reported.
@@ -174,7 +163,9 @@ pub struct Policy {
     pub max_listed: usize,
     /// True if every error in a `SKILL.md` sets the skill aside, not only those that make it unusable.
     pub quarantine_errors: bool,
-    /// Severities that replace those of the table; `None` turns a rule off. Rules that [set a skill
+    /// Severities that replace those of the profile's column, where no choice above settles them.
+    pub profile_severities: BTreeMap<RuleId, Option<Severity>>,
+    /// Severities that replace all others; `None` turns a rule off. Rules that [set a skill
     /// aside](RuleId::is_fixed) always speak.
     pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
     /// The sources and tiers, such as `user`, because of whose skills the registry does not refuse to open: those are set aside.
@@ -202,11 +193,16 @@ impl Policy {
             reserved_action: Action::Warn,
             description_min: 20,
             description_max: DESCRIPTION_MAX,
+            description_from: DescriptionSource::Frontmatter,
+            known_fields: Vec::new(),
+            default_version: None,
+            default_author: None,
             unknown_fields: Action::Warn,
             frontmatter_required: true,
             resource_listing: ResourceListing::Walk,
             max_listed: 200,
             quarantine_errors: false,
+            profile_severities: BTreeMap::new(),
             rule_severities: BTreeMap::new(),
             tolerated_sources: Vec::new(),
             disabled: Vec::new(),
@@ -227,33 +223,6 @@ impl Policy {
                 name_grammar: Grammar::Relaxed,
                 reserved_action: Action::Ignore,
                 unknown_fields: Action::Ignore,
-                ..standard
-            },
-            Profile::Harness => Self {
-                duplicates: Duplicates::LastWins,
-                name_mismatch: NameMismatch::DirWins,
-                name_grammar: Grammar::Relaxed,
-                reserved_action: Action::Ignore,
-                unknown_fields: Action::Ignore,
-                frontmatter_required: false,
-                ..standard
-            },
-            Profile::Bernstein => Self {
-                duplicates: Duplicates::Abort,
-                on_invalid: OnInvalid::Abort,
-                name_mismatch: NameMismatch::Abort,
-                name_grammar: Grammar::Bernstein,
-                description_max: 500,
-                unknown_fields: Action::Error,
-                quarantine_errors: true,
-                ..standard
-            },
-            Profile::Yodoca => Self { name_mismatch: NameMismatch::DirWins, ..standard },
-            Profile::Helix => Self {
-                duplicates: Duplicates::LastWins,
-                name_mismatch: NameMismatch::Quarantine,
-                reserved_action: Action::Error,
-                quarantine_errors: true,
                 ..standard
             },
         }
@@ -324,7 +293,10 @@ impl Policy {
                 NameMismatch::Quarantine | NameMismatch::Abort => Some(Severity::Error),
                 NameMismatch::DirWins => None,
             },
-            _ => self.profile.own_severity(rule).or(severities[self.profile.column()]),
+            _ => match self.profile_severities.get(&rule) {
+                Some(severity) => *severity,
+                None => severities[self.profile.column()],
+            },
         }
     }
 }
@@ -362,21 +334,8 @@ mod tests {
     }
 
     #[test]
-    fn b13_a_short_description_is_an_error_in_role_packs() {
-        let severity = Policy::of(Profile::Bernstein).severity(RuleId::DescriptionShort);
-        assert_eq!(severity, Some(Severity::Error));
-    }
-
-    #[test]
-    fn y41_the_directory_is_the_name() {
-        assert_eq!(Policy::of(Profile::Yodoca).name_mismatch, NameMismatch::DirWins);
-    }
-
-    #[test]
     fn severities_of_profiles_equal_the_table() {
-        // These have severities of their own.
-        let own = [Profile::Bernstein, Profile::Yodoca, Profile::Helix];
-        for profile in Profile::ALL.into_iter().filter(|profile| !own.contains(profile)) {
+        for profile in Profile::ALL {
             for rule in RULES {
                 let column = rule.severities[profile.column()];
                 assert_eq!(

@@ -15,14 +15,14 @@ crate::words! {
     }
 }
 
-/// Declares the rules: variant, id, severity in `standard strict lenient harness publish`, one-line summary.
+/// Declares the rules: variant, id, severity in `standard strict lenient publish`, one-line summary.
 /// Severities are written `E`rror, `W`arning, `I`nfo and `-` for off.
 macro_rules! rules {
     (@level E) => { Some(Severity::Error) };
     (@level W) => { Some(Severity::Warning) };
     (@level I) => { Some(Severity::Info) };
     (@level -) => { None };
-    ($($variant:ident $id:literal [$s:tt $t:tt $l:tt $h:tt $p:tt] $summary:literal;)*) => {
+    ($($variant:ident $id:literal [$s:tt $t:tt $l:tt $p:tt] $summary:literal;)*) => {
         /// A validation rule, by the name it is reported under.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -36,7 +36,7 @@ macro_rules! rules {
                 id: RuleId::$variant,
                 name: $id,
                 summary: $summary,
-                severities: [rules!(@level $s), rules!(@level $t), rules!(@level $l), rules!(@level $h), rules!(@level $p)],
+                severities: [rules!(@level $s), rules!(@level $t), rules!(@level $l), rules!(@level $p)],
             },)*
         ];
     };
@@ -51,103 +51,103 @@ pub struct Rule {
     pub name: &'static str,
     /// Its summary, in one line.
     pub summary: &'static str,
-    /// Its severity under `standard`, `strict`, `lenient`, `harness` and the publish check, before any choice of one's own.
-    pub severities: [Option<Severity>; 5],
+    /// Its severity under `standard`, `strict`, `lenient` and the publish check, before any choice of one's own.
+    pub severities: [Option<Severity>; 4],
 }
 
 rules! {
     // The file and its frontmatter.
-    FileEncoding "file-encoding" [E E E E E] "SKILL.md is not UTF-8";
-    FileTooLarge "file-too-large" [E E E E E] "a file is larger than the limit";
-    FileUnreadable "file-unreadable" [E E E E E] "a file or directory cannot be read";
-    LastGood "last-good" [W W W W W] "the file on disk is broken; the last good version is in force";
-    ManifestCase "manifest-case" [W E I - E] "the file is not spelled exactly SKILL.md";
-    ManifestMissing "manifest-missing" [E E E E E] "the directory has no SKILL.md";
-    SkillEmpty "skill-empty" [E E E E E] "there is neither a description nor a body";
-    FrontmatterMissing "frontmatter-missing" [W E I - E] "SKILL.md has no frontmatter";
-    FrontmatterUnterminated "frontmatter-unterminated" [E E E E E] "the frontmatter is never closed";
-    FrontmatterTooLarge "frontmatter-too-large" [E E E E E] "the frontmatter is larger than 64 KiB";
-    FrontmatterYaml "frontmatter-yaml" [E E E E E] "the frontmatter is not YAML and cannot be repaired";
-    FrontmatterMapping "frontmatter-mapping" [E E E E E] "the frontmatter is not a mapping of keys to values";
-    FrontmatterBudget "frontmatter-budget" [E E E E E] "the frontmatter uses anchors, aliases or tags, or nests too deep";
-    FrontmatterRepaired "frontmatter-repaired" [W E I I E] "the frontmatter is not valid YAML and was repaired";
-    FrontmatterPrelude "frontmatter-prelude" [W E I I E] "something stands before the opening fence";
-    FrontmatterDuplicate "frontmatter-duplicate" [W E W W E] "a key occurs twice";
-    FieldUnknown "field-unknown" [W E - - -] "a key is none that is known";
-    FieldExtension "field-extension" [- E - - -] "a key is none of the open standard";
-    FieldType "field-type" [W E I I E] "a field has a value of the wrong type";
-    FieldNumber "field-number" [I W - - E] "a value is a number in YAML that JSON does not have, or beyond those that clients hold exactly";
-    FieldComment "field-comment" [W W W W W] "a blank and # cut an unquoted value short";
+    FileEncoding "file-encoding" [E E E E] "SKILL.md is not UTF-8";
+    FileTooLarge "file-too-large" [E E E E] "a file is larger than the limit";
+    FileUnreadable "file-unreadable" [E E E E] "a file or directory cannot be read";
+    LastGood "last-good" [W W W W] "the file on disk is broken; the last good version is in force";
+    ManifestCase "manifest-case" [W E I E] "the file is not spelled exactly SKILL.md";
+    ManifestMissing "manifest-missing" [E E E E] "the directory has no SKILL.md";
+    SkillEmpty "skill-empty" [E E E E] "there is neither a description nor a body";
+    FrontmatterMissing "frontmatter-missing" [W E I E] "SKILL.md has no frontmatter";
+    FrontmatterUnterminated "frontmatter-unterminated" [E E E E] "the frontmatter is never closed";
+    FrontmatterTooLarge "frontmatter-too-large" [E E E E] "the frontmatter is larger than 64 KiB";
+    FrontmatterYaml "frontmatter-yaml" [E E E E] "the frontmatter is not YAML and cannot be repaired";
+    FrontmatterMapping "frontmatter-mapping" [E E E E] "the frontmatter is not a mapping of keys to values";
+    FrontmatterBudget "frontmatter-budget" [E E E E] "the frontmatter uses anchors, aliases or tags, or nests too deep";
+    FrontmatterRepaired "frontmatter-repaired" [W E I E] "the frontmatter is not valid YAML and was repaired";
+    FrontmatterPrelude "frontmatter-prelude" [W E I E] "something stands before the opening fence";
+    FrontmatterDuplicate "frontmatter-duplicate" [W E W E] "a key occurs twice";
+    FieldUnknown "field-unknown" [W E - -] "a key is none that is known";
+    FieldExtension "field-extension" [- E - -] "a key is none of the open standard";
+    FieldType "field-type" [W E I E] "a field has a value of the wrong type";
+    FieldNumber "field-number" [I W - E] "a value is a number in YAML that JSON does not have, or beyond those that clients hold exactly";
+    FieldComment "field-comment" [W W W W] "a blank and # cut an unquoted value short";
     // The name.
-    NameMissing "name-missing" [W E I - E] "the frontmatter has no name";
-    NameUnusable "name-unusable" [W E I I E] "the name cannot be used as it is";
-    NameGrammar "name-grammar" [W E I - E] "the name breaks the grammar of the open standard";
-    NameDirectory "name-directory" [W E W - E] "the name differs from the directory";
-    NameReserved "name-reserved" [W W - - I] "the name holds a reserved word";
-    NameTool "name-tool" [E E E E E] "the name is that of a tool";
+    NameMissing "name-missing" [W E I E] "the frontmatter has no name";
+    NameUnusable "name-unusable" [W E I E] "the name cannot be used as it is";
+    NameGrammar "name-grammar" [W E I E] "the name breaks the grammar of the open standard";
+    NameDirectory "name-directory" [W E W E] "the name differs from the directory";
+    NameReserved "name-reserved" [W W - I] "the name holds a reserved word";
+    NameTool "name-tool" [E E E E] "the name is that of a tool";
     // The description.
-    DescriptionMissing "description-missing" [W E W - E] "there is no description";
-    DescriptionShort "description-short" [W W I - W] "the description is too short to choose by";
-    DescriptionLong "description-long" [W E W - E] "the description is longer than the standard allows";
-    DescriptionVerbose "description-verbose" [I I - - I] "the description is longer than 500 characters";
-    DescriptionWhen "description-when" [W W - - I] "the description does not say when to use the skill";
-    DescriptionWorkflow "description-workflow" [W W - - I] "the description tells the workflow";
-    DescriptionPerson "description-person" [W W - - I] "the description speaks in the first or second person";
-    DescriptionMarkup "description-markup" [I I - - I] "the description holds angle-bracket tags";
+    DescriptionMissing "description-missing" [W E W E] "there is no description";
+    DescriptionShort "description-short" [W W I W] "the description is too short to choose by";
+    DescriptionLong "description-long" [W E W E] "the description is longer than the standard allows";
+    DescriptionVerbose "description-verbose" [I I - I] "the description is longer than 500 characters";
+    DescriptionWhen "description-when" [W W - I] "the description does not say when to use the skill";
+    DescriptionWorkflow "description-workflow" [W W - I] "the description tells the workflow";
+    DescriptionPerson "description-person" [W W - I] "the description speaks in the first or second person";
+    DescriptionMarkup "description-markup" [I I - I] "the description holds angle-bracket tags";
     // Other fields.
-    CompatibilityLength "compatibility-length" [W E I - E] "compatibility is empty or longer than 500 characters";
-    MetadataValues "metadata-values" [I E - - E] "metadata holds values that are not strings";
-    MetadataReserved "metadata-reserved" [I W - - E] "metadata has a key with the prefix that MCP reserves";
-    AllowedToolsForm "allowed-tools-form" [I E - - W] "allowed-tools is not a space-separated string";
-    PathsGlob "paths-glob" [E E W W E] "a glob in `paths` is malformed";
-    VersionNumber "version-number" [W W I I I] "the version is a number in YAML";
+    CompatibilityLength "compatibility-length" [W E I E] "compatibility is empty or longer than 500 characters";
+    MetadataValues "metadata-values" [I E - E] "metadata holds values that are not strings";
+    MetadataReserved "metadata-reserved" [I W - E] "metadata has a key with the prefix that MCP reserves";
+    AllowedToolsForm "allowed-tools-form" [I E - W] "allowed-tools is not a space-separated string";
+    PathsGlob "paths-glob" [E E W E] "a glob in `paths` is malformed";
+    VersionNumber "version-number" [W W I I] "the version is a number in YAML";
     // The body.
-    BodyEmpty "body-empty" [W W I - W] "there are no instructions";
-    BodyLines "body-lines" [I I - - I] "the body is longer than 500 lines";
-    BodyTokens "body-tokens" [I I - - I] "the body is longer than 5,000 tokens";
-    BodyOversize "body-oversize" [W W W W W] "the body is longer than 8,000 tokens";
-    BodySections "body-sections" [- - - - -] "the body lacks sections of the template that `rep new --template sections` writes";
-    InvisibleCharacters "invisible-characters" [W E W W E] "the text holds invisible or direction-changing characters";
-    ControlCharacters "control-characters" [W E W W E] "the text holds control characters";
+    BodyEmpty "body-empty" [W W I W] "there are no instructions";
+    BodyLines "body-lines" [I I - I] "the body is longer than 500 lines";
+    BodyTokens "body-tokens" [I I - I] "the body is longer than 5,000 tokens";
+    BodyOversize "body-oversize" [W W W W] "the body is longer than 8,000 tokens";
+    BodySections "body-sections" [- - - -] "the body lacks sections of the template that `rep new --template sections` writes";
+    InvisibleCharacters "invisible-characters" [W E W E] "the text holds invisible or direction-changing characters";
+    ControlCharacters "control-characters" [W E W E] "the text holds control characters";
     // The files beside it.
-    FileDeclared "file-declared" [E E E E E] "a declared file does not exist";
-    FileUndeclared "file-undeclared" [I I - - -] "a file is not declared although others are";
-    FileName "file-name" [W E W W E] "a file has a name that is not safe everywhere";
-    FileCollision "file-collision" [W E W W E] "two files differ only in case";
-    FileSymlink "file-symlink" [W E W W E] "a symbolic link inside a skill is not followed";
-    FileSpecial "file-special" [W E W W E] "a device, socket or pipe inside a skill is not read";
-    FileHardLink "file-hard-link" [W W I - W] "a file is a hard link, so it may be one from outside of the skill";
-    FileCount "file-count" [W W W W E] "the skill has more or larger files than are looked at";
-    LinkBroken "link-broken" [W W I - W] "a link leads to a file that does not exist";
-    LinkEscape "link-escape" [W W I - W] "a link leads out of the skill";
-    LinkDepth "link-depth" [I W - - I] "a reference leads on to further files";
+    FileDeclared "file-declared" [E E E E] "a declared file does not exist";
+    FileUndeclared "file-undeclared" [I I - -] "a file is not declared although others are";
+    FileName "file-name" [W E W E] "a file has a name that is not safe everywhere";
+    FileCollision "file-collision" [W E W E] "two files differ only in case";
+    FileSymlink "file-symlink" [W E W E] "a symbolic link inside a skill is not followed";
+    FileSpecial "file-special" [W E W E] "a device, socket or pipe inside a skill is not read";
+    FileHardLink "file-hard-link" [W W I W] "a file is a hard link, so it may be one from outside of the skill";
+    FileCount "file-count" [W W W E] "the skill has more or larger files than are looked at";
+    LinkBroken "link-broken" [W W I W] "a link leads to a file that does not exist";
+    LinkEscape "link-escape" [W W I W] "a link leads out of the skill";
+    LinkDepth "link-depth" [I W - I] "a reference leads on to further files";
     // The tools it brings along.
-    ToolsFile "tools-file" [E E W W E] "schema.json declares no tools that can be read";
-    ToolsPython "tools-python" [I I - - I] "the tools of the skill are the functions of its tools.py, which has no schema.json";
-    ToolName "tool-name" [E E E E E] "a tool has a name that it cannot have: none, one twice, or that of a skill or of a tool that every agent has";
-    ToolSchema "tool-schema" [E E W W E] "the parameters of a tool are no JSON Schema of an object";
-    ToolField "tool-field" [W E W W E] "what a tool asks for cannot be understood and is not granted";
-    ToolRepository "tool-repository" [E E W W E] "a tool asks to write the git repository, which only `host` commands do";
-    ToolHandler "tool-handler" [W W I I W] "nothing in the skill runs a tool that it declares";
-    ToolDescription "tool-description" [W W I - W] "a tool has no description";
-    ToolKeyword "tool-keyword" [I I - - I] "the schema of a tool uses a keyword that calls are not held against";
-    ToolCount "tool-count" [W W I I W] "a skill has more than 8 tools";
-    ToolFew "tool-few" [I I - - I] "a skill has 1 or 2 tools";
-    ToolDuplicate "tool-duplicate" [W W W W W] "tools of two skills have the same name";
+    ToolsFile "tools-file" [E E W E] "schema.json declares no tools that can be read";
+    ToolsPython "tools-python" [I I - I] "the tools of the skill are the functions of its tools.py, which has no schema.json";
+    ToolName "tool-name" [E E E E] "a tool has a name that it cannot have: none, one twice, or that of a skill or of a tool that every agent has";
+    ToolSchema "tool-schema" [E E W E] "the parameters of a tool are no JSON Schema of an object";
+    ToolField "tool-field" [W E W E] "what a tool asks for cannot be understood and is not granted";
+    ToolRepository "tool-repository" [E E W E] "a tool asks to write the git repository, which only `host` commands do";
+    ToolHandler "tool-handler" [W W I W] "nothing in the skill runs a tool that it declares";
+    ToolDescription "tool-description" [W W I W] "a tool has no description";
+    ToolKeyword "tool-keyword" [I I - I] "the schema of a tool uses a keyword that calls are not held against";
+    ToolCount "tool-count" [W W I W] "a skill has more than 8 tools";
+    ToolFew "tool-few" [I I - I] "a skill has 1 or 2 tools";
+    ToolDuplicate "tool-duplicate" [W W W W] "tools of two skills have the same name";
     // Plugins and marketplaces.
-    PluginInvalid "plugin-invalid" [E E E E E] "a plugin breaks the specification of Agent Plugins and is rejected";
-    PluginField "plugin-field" [W W W W E] "a field of a plugin's manifest is unknown and ignored";
-    PluginServer "plugin-server" [W W W W E] "MCP servers of a plugin break the specification and are ignored";
-    MarketplaceInvalid "marketplace-invalid" [E E W W E] "a marketplace lists a plugin that cannot be installed";
+    PluginInvalid "plugin-invalid" [E E E E] "a plugin breaks the specification of Agent Plugins and is rejected";
+    PluginField "plugin-field" [W W W E] "a field of a plugin's manifest is unknown and ignored";
+    PluginServer "plugin-server" [W W W E] "MCP servers of a plugin break the specification and are ignored";
+    MarketplaceInvalid "marketplace-invalid" [E E W E] "a marketplace lists a plugin that cannot be installed";
     // All skills together.
-    SourceBroken "source-broken" [E E E E E] "a source cannot be read";
-    SourceMissing "source-missing" [W W W W W] "a configured directory of skills does not exist";
-    SourceLimit "source-limit" [W W W W W] "a source is larger than the limits of the scan";
-    WatchLimited "watch-limited" [W W W W -] "a source is polled because there is no room to watch it";
-    RequiresUnknown "requires-unknown" [E E W W W] "a required skill does not exist";
-    RequiresCycle "requires-cycle" [E E W W E] "skills require each other";
-    Confusable "confusable" [W W I I W] "an agent could mix up two skills; found by `rep check --confusable` alone";
-    DuplicateName "duplicate-name" [W E W W W] "another skill has the same name and comes first";
+    SourceBroken "source-broken" [E E E E] "a source cannot be read";
+    SourceMissing "source-missing" [W W W W] "a configured directory of skills does not exist";
+    SourceLimit "source-limit" [W W W W] "a source is larger than the limits of the scan";
+    WatchLimited "watch-limited" [W W W -] "a source is polled because there is no room to watch it";
+    RequiresUnknown "requires-unknown" [E E W W] "a required skill does not exist";
+    RequiresCycle "requires-cycle" [E E W E] "skills require each other";
+    Confusable "confusable" [W W I W] "an agent could mix up two skills; found by `rep check --confusable` alone";
+    DuplicateName "duplicate-name" [W E W W] "another skill has the same name and comes first";
 }
 
 /// The rules under which nothing useful can be made of a skill.

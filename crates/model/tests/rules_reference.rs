@@ -13,10 +13,10 @@ fn the_reference_lists_every_rule() {
         "# Rules\n\n\
         Every diagnostic names its rule. This page is written by a test (`crates/model/tests/rules_reference.rs`; run it with\n\
         `UPDATE_DOCS=1` after a change). `rep check` exits with 1 when a skill has an error; which rule is an error depends on\n\
-        the profile, and `[rules]` in `repertoire.toml` changes one at a time.\n\n\
+        the profile, and `[rules]` in `repertoire.toml` changes one at a time, as the files of the other profiles do.\n\n\
         A rule marked † sets a skill aside under every profile, so it cannot be turned off. Of each rule a skill shows at most\n\
         {MAX_FINDINGS_PER_RULE} findings; the last of them says how many more there are.\n\n\
-        | rule | finds | standard | strict | lenient | harness | publish |\n|---|---|---|---|---|---|---|\n",
+        | rule | finds | standard | strict | lenient | publish |\n|---|---|---|---|---|---|\n",
     );
     for rule in RULES {
         let mark = if rule.id.is_fixed() { " †" } else { "" };

@@ -30,7 +30,7 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     checks.environment(&env);
     let Some(settings) = checks.configuration(&env, options) else { return checks.0 };
     let workspace = Workspace::new(env, options.clone(), settings, reporter);
-    checks.ok("profile", workspace.settings.policy.profile.as_str());
+    checks.ok("profile", workspace.settings.profile.as_str());
     let library = &workspace.inspect(workspace.settings.policy.clone());
     for place in &library.places {
         checks.place(&workspace, library, place);

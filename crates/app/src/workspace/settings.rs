@@ -44,26 +44,15 @@ pub fn input(env: &Env, options: &WorkspaceOptions) -> ConfigInput {
     input.config_home = env.config_home();
     input.client_homes = env.client_homes();
     input.file = options.config.clone().or_else(|| env.get(env::CONFIG).map(PathBuf::from));
-    for (key, name) in names() {
+    for (name, is_list) in names().chain(gone_keys().map(|name| (name.to_owned(), false))) {
         let origin = env::variable_of(&name);
         let Some(value) = env.get(&origin) else { continue };
-        let value = if matches!(key.kind, ValueKind::Paths) {
+        let value = if is_list {
             OverrideValue::Paths(env.paths(&origin))
         } else {
             OverrideValue::Word(value.to_string_lossy().into_owned())
         };
         input.overrides.push(ConfigOverride { key: name, value, origin });
-    }
-    for key in gone_keys() {
-        let origin = env::variable_of(key);
-        // Some keys became entries of tables, and have the same variable.
-        let is_live = names().any(|(_, name)| env::variable_of(&name) == origin);
-        let Some(value) = env.named(&origin).filter(|_| !is_live) else { continue };
-        input.overrides.push(ConfigOverride {
-            key: key.to_owned(),
-            value: OverrideValue::Word(value),
-            origin,
-        });
     }
     if let Some(profile) = &options.profile {
         let (value, origin) = (OverrideValue::Word(profile.clone()), "--profile".to_owned());
@@ -72,14 +61,15 @@ pub fn input(env: &Env, options: &WorkspaceOptions) -> ConfigInput {
     input
 }
 
-/// Returns every name under which a key is set, with the key.
-fn names() -> impl Iterator<Item = (&'static Key, String)> {
-    KEYS.iter().flat_map(|key| key.names().into_iter().map(move |name| (key, name)))
+/// Returns every name under which a key is set, and whether its value is a list of paths.
+fn names() -> impl Iterator<Item = (String, bool)> {
+    let is_list = |key: &Key| matches!(key.kind, ValueKind::Paths);
+    KEYS.iter().flat_map(move |key| key.names().into_iter().map(move |name| (name, is_list(key))))
 }
 
 /// Returns the variables with Repertoire's prefix that are unknown, each with the nearest known one.
 pub fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
-    let mut known: Vec<String> = names().map(|(_, name)| env::variable_of(&name)).collect();
+    let mut known: Vec<String> = names().map(|(name, _)| env::variable_of(&name)).collect();
     known.extend(env::VARIABLES.iter().map(|(name, _)| (*name).to_owned()));
     env.own()
         .filter(|name| !known.iter().any(|known| known == name))

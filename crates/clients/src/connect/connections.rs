@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use repertoire::change::MAX_FILE_BYTES;
-use repertoire::config::{FileTrust, Settings};
+use repertoire::config::{FileTrust, ProfileChoice, Settings};
 use repertoire::regular_file;
-use repertoire_model::Profile;
 use serde_json::{Map, Value};
 
 use super::names::{DEFAULT_NAME, FORMER_NAME, server_name};
@@ -119,7 +118,7 @@ impl Connection {
     pub fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
-        let is_profile = |word: &&str| Profile::ALL.iter().any(|profile| profile.as_str() == *word);
+        let is_profile = |word: &&str| ProfileChoice::parse(word, Path::new("")).is_some();
         if let Some(profile) = self.values("--profile").into_iter().find(|word| !is_profile(word)) {
             let message =
                 format!("{title} starts with the profile `{profile}`, which does not exist ({path})");
@@ -133,7 +132,14 @@ impl Connection {
 
     /// Returns the first path outside of the project that the entry of a project names. It is not looked at.
     pub fn path_outside(&self, places: &Places) -> Option<PathBuf> {
-        let mut paths = self.values("--config").into_iter().map(PathBuf::from).chain(self.roots());
+        let profiles = self.values("--profile").into_iter().filter_map(|word| {
+            match ProfileChoice::parse(word, Path::new("")) {
+                Some(ProfileChoice::File(file)) => Some(file.given),
+                _ => None,
+            }
+        });
+        let configs = self.values("--config").into_iter().map(PathBuf::from);
+        let mut paths = configs.chain(profiles).chain(self.roots());
         paths.find(|path| !self.is_looked_at(places, &places.project().join(path)))
     }
 

@@ -3,6 +3,8 @@
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
+use repertoire::config::ProfileChoice;
+
 use crate::Error;
 use crate::{Environment, Owner, Places, SERVE, Server};
 
@@ -56,7 +58,11 @@ pub fn server(places: &Places, options: &ServerOptions) -> Result<Server, Error>
         option("--config", text(&lasting(config))?);
     }
     if let Some(profile) = &options.profile {
-        option("--profile", profile.clone());
+        let file = match ProfileChoice::parse(profile, Path::new("")) {
+            Some(ProfileChoice::File(file)) => Some(text(&lasting(&file.given))?),
+            _ => None,
+        };
+        option("--profile", file.unwrap_or_else(|| profile.clone()));
     }
     if let Some(agent) = &options.agent {
         option("--agent", agent.clone());

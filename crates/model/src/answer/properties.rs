@@ -144,7 +144,8 @@ proptest! {
 
     #[test]
     fn instructions_are_read_back_from_every_rendering(answer in answer()) {
-        for render in Render::ALL {
+        // Instructions alone cannot be told from other texts.
+        for render in Render::ALL.into_iter().filter(|render| *render != Render::Body) {
             let text = answer.render(render, &Wording::default());
             let expect = match render {
                 Render::Text => Some(RecognisedAnswer::Unstamped(answer.injections())),

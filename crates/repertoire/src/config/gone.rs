@@ -30,9 +30,9 @@ const MOVED: [(&str, &str); 8] = [
     ("oidc.groups_claim", "oidc.claims.groups"),
 ];
 
-/// Returns the names of the keys that are gone or have moved.
+/// Returns the names of the keys whose variables are gone: those of `exec.trust` have theirs still.
 pub fn gone_keys() -> impl Iterator<Item = &'static str> {
-    GONE.iter().chain(&MOVED).map(|(name, _)| *name)
+    GONE.iter().chain(&MOVED).map(|(name, _)| *name).filter(|name| !name.starts_with("exec."))
 }
 
 /// Returns the hint about the key `name` if it is gone.

@@ -9,13 +9,16 @@ use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::name::Grammar;
-use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, ResourceListing};
+use repertoire_model::policy::{
+    Action, DescriptionSource, Duplicates, NameMismatch, OnInvalid, ResourceListing,
+};
 use repertoire_model::scope::Pattern;
-use repertoire_model::{Profile, RuleId, Severity};
+use repertoire_model::{RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
 use super::oidc::{ConfiguredGroup, OTHERS_ROLES};
+use super::profile_choice::{PROFILES, ProfileChoice};
 use super::settings::{
     CatalogPreference, Embeddings, ExecSettings, LinkTargets, MODEL_PROVIDERS, SandboxChoice, Settings,
 };
@@ -74,6 +77,8 @@ pub enum ValueKind {
     File,
     /// The rights of the group that is the last part of the key's name.
     OidcGroup,
+    /// The name of a profile, or a file with its keys, relative to its file.
+    Profile,
     /// A table with some of these entries, whose values are of this kind.
     Table(&'static [&'static str], &'static ValueKind),
 }
@@ -101,6 +106,8 @@ pub enum ConfigValue {
     Kit(String, Vec<Pattern>),
     /// For [`ValueKind::OidcGroup`]: its name, and its rights.
     OidcGroup(String, Box<ConfiguredGroup>),
+    /// For [`ValueKind::Profile`].
+    Profile(ProfileChoice),
     /// For [`ValueKind::Table`]: the name of one entry, and its value.
     Entry(&'static str, Box<ConfigValue>),
 }
@@ -182,6 +189,13 @@ macro_rules! key {
             },
         }
     };
+    // A table whose entries are settings.
+    ($name:literal fields $entries:ident of $kind:expr, $variant:ident, $write:expr, [$($($field:ident).+),+], $summary:literal) => {
+        key!($name table $entries of $kind, $variant,
+            |settings| [$(&settings.$($field).+),+].map($write),
+            |settings, index, value| *[$(&mut settings.$($field).+),+][index] = value,
+            $summary)
+    };
     // A time in milliseconds.
     ($name:literal milliseconds $least:tt to $most:ident, $($field:ident).+ , $summary:literal) => {
         Key {
@@ -203,7 +217,18 @@ macro_rules! key {
 /// Every key, in the order of the documentation.
 pub const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
-    key!("profile" words of Profile, policy.profile, Some("--profile"), "The set of choices that all others start from."),
+    Key {
+        name: "profile",
+        kind: ValueKind::Profile,
+        summary: "The set of choices that all others start from. A file has the keys of this table; a project's file may not name one.",
+        flag: Some("--profile"),
+        get: |settings| quoted(&settings.profile),
+        set: |settings, value| {
+            if let ConfigValue::Profile(choice) = value {
+                settings.profile = choice.name();
+            }
+        },
+    },
     key!("roots" paths roots, Some("--root (replaces them)"), "Directories of skills beside those that are discovered; earlier ones win, and the project's come before the user's."),
     Key {
         name: "disabled",
@@ -219,6 +244,7 @@ pub const KEYS: &[Key] = &[
     },
     key!("duplicates" words of Duplicates, policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
     key!("on_invalid" words of OnInvalid, policy.on_invalid, None, "What happens to a skill that cannot be understood."),
+    key!("quarantine_errors" ValueKind::Switch, Switch policy.quarantine_errors, switch, None, "Whether every error in a `SKILL.md` sets the skill aside, not only those that make it unusable."),
     key!("name_mismatch" words of NameMismatch, policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
     key!("unload" words of Unload, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
     key!("tool_exposure" words of ToolExposure, session.exposure, None, "How models are told of the tools that skills bring along: through one tool that calls all of them, so that the list of tools never changes; behind the others; or among them, for as long as the skill is loaded."),
@@ -227,8 +253,38 @@ pub const KEYS: &[Key] = &[
     key!("name.reserved_action" words of Action, policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
     key!("description.min" ValueKind::Number(0, LARGE), Number policy.description_min, number, None, "The shortest description that is not reported, in characters."),
     key!("description.max" ValueKind::Number(1, LARGE), Number policy.description_max, number, None, "The longest description that is not reported, in characters."),
+    key!("description.from" words of DescriptionSource, policy.description_from, None, "The source of descriptions: the frontmatter, and else the instructions; or the first heading, and else the frontmatter."),
     key!("frontmatter.unknown" words of Action, policy.unknown_fields, None, "How loudly an unknown key in a frontmatter is reported."),
     key!("frontmatter.required" ValueKind::Switch, Switch policy.frontmatter_required, switch, None, "Whether a missing frontmatter is reported."),
+    key!("frontmatter.fields" ValueKind::Words, Words policy.known_fields, strings, None, "Fields that are part of the format beyond those of the open standard, so that `strict` allows them."),
+    Key {
+        name: "frontmatter.defaults",
+        kind: ValueKind::Table(&DEFAULT_KEYS, &ValueKind::Text),
+        summary: "The version and the author of a skill that states none.",
+        flag: None,
+        get: |settings| {
+            let values = [&settings.policy.default_version, &settings.policy.default_author];
+            let entries = DEFAULT_KEYS
+                .iter()
+                .zip(values)
+                .filter_map(|(entry, value)| Some(format!("{entry} = {}", quoted(value.as_ref()?))));
+            let entries: Vec<String> = entries.collect();
+            if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join(", ")) }
+        },
+        set: |settings, value| {
+            if let ConfigValue::Entry(entry, value) = value
+                && let ConfigValue::Word(text) = &**value
+            {
+                let policy = &mut settings.policy;
+                let field = if *entry == "version" {
+                    &mut policy.default_version
+                } else {
+                    &mut policy.default_author
+                };
+                *field = Some(text.clone());
+            }
+        },
+    },
     key!("resources.listing" words of ResourceListing, policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
     key!("resources.max_listed" ValueKind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
     key!("catalog.format" words of Format, session.catalog.format, Some("catalog --format"), "The shape of the catalog."),
@@ -309,16 +365,9 @@ pub const KEYS: &[Key] = &[
     key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
     key!("scan.nested" ValueKind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
     key!("scan.links" words of LinkTargets, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
-    key!("discovery" table DISCOVERY_KEYS of ValueKind::Switch, Switch,
-        |settings| {
-            let Settings { discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages, .. } = settings;
-            [discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages].map(switch)
-        },
-        |settings, index, switch| {
-            let Settings { discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages, .. } = settings;
-            *[discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages][index] = switch;
-        },
-        "The places where skills are looked for: `project`, `.agents/skills`, `.claude/skills` and the like from the working directory up to the repository root; `user`, the same below the home directory; `plugins`, those that Claude Code and Codex have installed and enabled; `plugin_caches`, all in Cursor's directories, since Cursor does not record which are enabled; `packages`, `skills` and `.agents/skills` in packages below `node_modules`, `.venv` and `venv` of the project."),
+    key!("discovery" fields DISCOVERY_KEYS of ValueKind::Switch, Switch, switch,
+        [discover_project, discover_user, discover_plugins, discover_plugin_caches, discover_packages, discover_role_packs],
+        "The places where skills are looked for: `project`, `.agents/skills`, `.claude/skills` and the like from the working directory up to the repository root; `user`, the same below the home directory; `plugins`, those that Claude Code and Codex have installed and enabled; `plugin_caches`, all in Cursor's directories, since Cursor does not record which are enabled; `packages`, `skills` and `.agents/skills` in packages below `node_modules`, `.venv` and `venv` of the project; `role_packs`, `templates/skills`, also where there are no role prompts beside it."),
     key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
     key!("model.provider" word MODEL_PROVIDERS model.provider, Some("agent --provider"), "The API that `rep agent` speaks: Anthropic's messages, OpenAI's chat completions or responses, or the one whose key is in the environment."),
     key!("model.name" ValueKind::Text, Word model.name, quoted, Some("agent --model"), "The model that `rep agent` talks to."),
@@ -348,9 +397,7 @@ pub const KEYS: &[Key] = &[
     key!("mcp.result" words of Render, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
     key!("http.allow_hosts" ValueKind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" ValueKind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
-    key!("http.limits" table LIMIT_KEYS of ValueKind::Number(0, LARGE), Number,
-        |settings| [&settings.http_requests, &settings.http_kilobytes, &settings.http_runs].map(number),
-        |settings, index, limit| *[&mut settings.http_requests, &mut settings.http_kilobytes, &mut settings.http_runs][index] = limit,
+    key!("http.limits" fields LIMIT_KEYS of ValueKind::Number(0, LARGE), Number, number, [http_requests, http_kilobytes, http_runs],
         "Limits, each 0 for none: the requests, and the kilobytes sent and received, of all tokens with one name in a minute, beyond which requests get 429; and the tools and scripts of skills that run for one token at a time."),
     key!("http.access_log" ValueKind::Text, Word http_access_log, quoted, None, "The file that gets a line of JSON for each request, without secrets; `-` for standard error, empty for none."),
     key!("http.trusted_proxies" ValueKind::Words, Words http_proxies, strings, None, "Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, as in `10.0.0.7` or `10.0.0.0/8`."),
@@ -374,9 +421,7 @@ pub const KEYS: &[Key] = &[
         },
     },
     key!("oidc.audience" ValueKind::Text, Word oidc.audience, quoted, None, "The audience of JSON Web Tokens of the provider that programs send; empty for `oidc.client_id`."),
-    key!("oidc.claims" table CLAIM_KEYS of ValueKind::Text, Word,
-        |settings| [&settings.oidc.name_claim, &settings.oidc.groups_claim].map(|it| quoted(it)),
-        |settings, index, claim| *[&mut settings.oidc.name_claim, &mut settings.oidc.groups_claim][index] = claim,
+    key!("oidc.claims" fields CLAIM_KEYS of ValueKind::Text, Word, |it: &String| quoted(it), [oidc.name_claim, oidc.groups_claim],
         "The claims with the name that events tell, and with the groups of a person. An empty `name` is `email` if the provider verified it, and else `sub`. People must not be able to choose their name."),
     key!("oidc.role" word OTHERS_ROLES oidc.role, None, "The role of people in none of the groups below; with `none` they have no access."),
     Key {
@@ -457,7 +502,10 @@ pub(super) const KITS_KEY: &str = "kits.<name>";
 pub(super) const RULES_KEY: &str = "rules.<rule-id>";
 
 /// The entries of `discovery`.
-const DISCOVERY_KEYS: [&str; 5] = ["project", "user", "plugins", "plugin_caches", "packages"];
+const DISCOVERY_KEYS: [&str; 6] = ["project", "user", "plugins", "plugin_caches", "packages", "role_packs"];
+
+/// The entries of `frontmatter.defaults`.
+const DEFAULT_KEYS: [&str; 2] = ["version", "author"];
 
 /// The entries of `exec.trust`.
 const TRUST_KEYS: [&str; 3] = ["project", "user", "configured"];
@@ -565,6 +613,7 @@ impl ValueKind {
             Self::Table(entries, kind) => {
                 format!("a table with {}, each {}", coded(entries), kind.describe())
             }
+            Self::Profile => format!("{}, or a file, relative to this one", coded(&PROFILES)),
             Self::Kit => "a table with `skills`, a list of patterns over names or `source:name`".to_owned(),
         }
     }

@@ -5,9 +5,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use repertoire_model::Profile;
-use repertoire_model::answer::Render;
-use repertoire_model::ledger::Reload;
 use repertoire_model::scope::Pattern;
 
 use super::clash::{clash, clash_of_agents};
@@ -18,13 +15,12 @@ use super::keys::{ConfigValue, ValueKind, find_key};
 use super::kits::{resolve_agent, skills_in_use};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
+use super::profile_choice::ProfileChoice;
+use super::profiles::{ProfileKeys, chosen, text_of};
 use super::settings::{DisabledPattern, Settings};
 use super::trust::FileTrust;
+use crate::regular_file;
 use crate::tool::OfferedTools;
-use crate::{SessionOptions, regular_file};
-
-/// The largest configuration file that is read, in bytes.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The keys that ask for tools when they are set, whichever tools the profile offers.
 const ASKING_KEYS: [(&str, &[&str]); 2] =
@@ -64,13 +60,19 @@ impl Settings {
         for overridden in &input.overrides {
             assignments.extend(assignment(input, overridden)?);
         }
-        let mut settings = Settings { disabled, ..settle(&assignments, of_project) };
+        let boundary = input.repository().unwrap_or_else(|| input.working_directory.clone());
+        let trust = trust_in_profile(&assignments, of_project, boundary);
+        let settle_of = |assignments: &[Assignment], trust: &FileTrust| {
+            let keys = ProfileKeys::read(&chosen(assignments), input)?;
+            Ok::<_, ConfigError>(settle(assignments, &keys, trust))
+        };
+        let mut settings = Settings { disabled, ..settle_of(&assignments, &trust)? };
         settings.policy.disabled_by_project = settings.disabled_by_project_alone();
         if let Some(choice) = &input.kits {
             settings.policy.kit = Some(skills_in_use(&settings.kits, choice)?);
             settings.kits_in_use = Some(choice.clone());
         }
-        let without_project = settle(&assignments[of_project..], 0);
+        let without_project = settle_of(&assignments[of_project..], &FileTrust::Whole)?;
         settings.user_off_by_project = without_project.discover_user && !settings.discover_user;
         // A project that asks for strictness answers for its own skills; those of the user stay usable beside them.
         if settings.policy.can_refuse() && !without_project.policy.can_refuse() {
@@ -126,11 +128,7 @@ fn read(input: &ConfigInput, owner: ConfigFileOwner, path: &Path) -> Result<Vec<
         ConfigFileOwner::Project => regular_file::read_no_follow,
         ConfigFileOwner::Named | ConfigFileOwner::User => regular_file::read,
     };
-    let bytes = read(path, MAX_FILE_BYTES).map_err(|error| {
-        ConfigError::new(format!("cannot read the configuration file {}", path.display())).because(error)
-    })?;
-    let text = String::from_utf8(bytes)
-        .map_err(|error| ConfigError::new(format!("{} is not UTF-8", path.display())).because(error))?;
+    let text = text_of(path, read)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let trust = match owner {
         ConfigFileOwner::Named | ConfigFileOwner::User => FileTrust::Whole,
@@ -153,6 +151,7 @@ fn expand_home(home: &Path, assignment: &mut Assignment) {
     let paths: Vec<&mut ConfiguredPath> = match &mut assignment.value {
         ConfigValue::Paths(paths) => paths.iter_mut().collect(),
         ConfigValue::Agent(agent) => agent.prompt.iter_mut().collect(),
+        ConfigValue::Profile(ProfileChoice::File(file)) => vec![file],
         _ => return,
     };
     for path in paths {
@@ -170,10 +169,12 @@ fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option
     }
     let Some(key) = find_key(&overridden.key) else { return Ok(None) };
     let value = match &overridden.value {
-        OverrideValue::Word(word) => parse_word(key.value_kind(), word).map_err(|expected| {
-            ConfigError::new(format!("bad value `{word}` for {}", overridden.origin))
-                .hint(format!("it takes {}", expected.replace('`', "")))
-        })?,
+        OverrideValue::Word(word) => {
+            parse_word(key.value_kind(), word, &input.working_directory).map_err(|expected| {
+                ConfigError::new(format!("bad value `{word}` for {}", overridden.origin))
+                    .hint(format!("it takes {}", expected.replace('`', "")))
+            })?
+        }
         OverrideValue::Paths(paths) => {
             ConfigValue::Paths(paths.iter().map(|path| configured(input, path)).collect())
         }
@@ -185,31 +186,26 @@ fn configured(input: &ConfigInput, given: &PathBuf) -> ConfiguredPath {
     ConfiguredPath { path: input.working_directory.join(given), given: given.clone() }
 }
 
-/// Returns the settings after `assignments`, later ones winning, on top of the profile they choose; the first `of_project` of
-/// them are the project's.
-fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
-    let is_profile = |assignment: &Assignment| assignment.key.name == "profile";
-    let position = assignments.iter().rposition(is_profile);
-    let chosen = position.and_then(|position| match &assignments[position].value {
-        ConfigValue::Word(word) => Profile::parse(word),
-        _ => None,
-    });
-    let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));
+/// Returns the trust in the profile that `assignments` choose: within `boundary` if the choice is one of the first `of_project`,
+/// which are the project's.
+fn trust_in_profile(assignments: &[Assignment], of_project: usize, boundary: PathBuf) -> FileTrust {
+    let position = assignments.iter().rposition(|assignment| assignment.key.name == "profile");
     if position.is_some_and(|position| position < of_project) {
-        // A setting that a project may not change by a key it may not change by a profile either.
-        settings.session.reload = Reload::default();
-        settings.session.render = Render::default();
-        settings.mcp_result = Render::Markdown;
-        settings.session.names = SessionOptions::default().names;
-        settings.session.arguments = SessionOptions::default().arguments;
-        settings.session.hidden_arguments = SessionOptions::default().hidden_arguments;
+        FileTrust::Within(boundary)
+    } else {
+        FileTrust::Whole
     }
+}
+
+/// Returns the settings after `assignments`, later ones winning, on top of a profile with `keys`, which may change what a file
+/// with `trust` may.
+fn settle(assignments: &[Assignment], keys: &ProfileKeys, trust: &FileTrust) -> Settings {
+    let mut settings = keys.settings(trust);
     for Assignment { key, value } in assignments {
         (key.set)(&mut settings, value);
     }
-    settings.policy.profile = chosen.unwrap_or(Profile::Standard);
     let is_set = |name: &str| assignments.iter().any(|assignment| assignment.key.name == name);
-    if is_set("scan.max_depth") {
+    if is_set("scan.max_depth") || keys.sets("scan.max_depth") {
         settings.given_depth = settings.scan.max_depth;
     }
     if let OfferedTools::Preset(tools) = &mut settings.session.offered {
@@ -221,6 +217,9 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
 
 #[cfg(test)]
 mod tests {
+    use repertoire_model::answer::Render;
+    use repertoire_model::ledger::Reload;
+
     use super::*;
 
     #[test]
@@ -263,7 +262,8 @@ mod tests {
         let depth = |text: &str| {
             let (assignments, faults) = parse(text, Path::new(""), &FileTrust::Whole);
             assert_eq!(faults, []);
-            let settings = settle(&assignments, 0);
+            let keys = ProfileKeys::read(&ProfileChoice::default(), &ConfigInput::default()).unwrap();
+            let settings = settle(&assignments, &keys, &FileTrust::Whole);
             (settings.scan.max_depth, settings.given_depth)
         };
         assert_eq!(depth(""), (3, 5));
@@ -275,8 +275,10 @@ mod tests {
         let check = |text: &str, of_project: usize, expect: Reload, render: Render| {
             let (assignments, faults) = parse(text, Path::new(""), &FileTrust::Whole);
             assert_eq!(faults, []);
-            let settings = settle(&assignments, of_project);
-            assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
+            let keys = ProfileKeys::read(&chosen(&assignments), &ConfigInput::default()).unwrap();
+            let trust = trust_in_profile(&assignments, of_project, PathBuf::new());
+            let settings = settle(&assignments, &keys, &trust);
+            assert_eq!((&*settings.profile, settings.session.reload), ("harness", expect));
             assert_eq!(settings.session.render, render);
             assert_eq!(settings.mcp_result == Render::Text, render == Render::Text);
         };

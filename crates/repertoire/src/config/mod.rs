@@ -15,6 +15,8 @@ mod gone;
 mod parse;
 mod kits;
 mod clash;
+mod profiles;
+mod profile_choice;
 mod layers;
 mod places;
 mod assemble;
@@ -29,6 +31,7 @@ pub use input::{
 };
 pub use keys::{ConfigValue, KEYS, Key, ValueKind};
 pub use oidc::{ConfiguredGroup, OidcSettings};
+pub use profile_choice::{PROFILES, ProfileChoice};
 pub use settings::{
     CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, ModelSettings, SandboxChoice,
     SearchSettings, Settings,

@@ -20,6 +20,7 @@ use super::keys::{
 };
 use super::kits::parse_kit;
 use super::oidc::parse_group;
+use super::profile_choice::{PROFILES, ProfileChoice};
 use super::tools::{hidden_arguments, hidden_arguments_word, is_line, offered, offered_word};
 use super::trust::{FileTrust, Objection};
 
@@ -50,9 +51,9 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
 
 /// Returns the value of this kind that is written as `word` in the environment or a flag, or a description of valid
 /// values.
-pub(super) fn parse_word(kind: ValueKind, word: &str) -> Result<ConfigValue, String> {
+pub(super) fn parse_word(kind: ValueKind, word: &str, directory: &Path) -> Result<ConfigValue, String> {
     let value = match kind {
-        ValueKind::Word(_) | ValueKind::Name | ValueKind::Text | ValueKind::File => {
+        ValueKind::Word(_) | ValueKind::Name | ValueKind::Text | ValueKind::File | ValueKind::Profile => {
             DeValue::String(word.into())
         }
         ValueKind::Switch => match word {
@@ -84,7 +85,7 @@ pub(super) fn parse_word(kind: ValueKind, word: &str) -> Result<ConfigValue, Str
             return Err(format!("{}, which only a configuration file can hold", kind.describe()));
         }
     };
-    convert(kind, &value, Path::new(""))
+    convert(kind, &value, directory)
 }
 
 struct Parser<'a> {
@@ -92,6 +93,16 @@ struct Parser<'a> {
     trust: &'a FileTrust,
     assignments: Vec<Assignment>,
     faults: Vec<ConfigFault>,
+}
+
+impl Assignment {
+    /// Returns the name under which the key is set, with the entry of a table.
+    pub(super) fn name(&self) -> String {
+        match &self.value {
+            ConfigValue::Entry(entry, _) => format!("{}.{entry}", self.key.name),
+            _ => self.key.name.to_owned(),
+        }
+    }
 }
 
 impl Parser<'_> {
@@ -187,6 +198,9 @@ impl Parser<'_> {
     fn mistrust(&mut self, name: &str, converted: &ConfigValue, written: &Spanned<DeValue<'_>>) {
         self.object(written.span(), self.trust.objection_to_key(name));
         match (converted, written.get_ref()) {
+            (ConfigValue::Profile(ProfileChoice::File(_)), _) => {
+                self.object(written.span(), self.trust.objection_to_file(name));
+            }
             (ConfigValue::Number(number), _) => {
                 let objection = self.trust.objection_to_number(name, *number);
                 self.object(written.span(), objection);
@@ -235,6 +249,7 @@ impl Parser<'_> {
     fn bad_value(&mut self, name: &str, expected: &str, kind: ValueKind, value: &Spanned<DeValue<'_>>) {
         let words = match kind {
             ValueKind::Word(words) => words(),
+            ValueKind::Profile => PROFILES.to_vec(),
             ValueKind::Severity => SEVERITIES.iter().map(|(word, _)| *word).collect(),
             ValueKind::OfferedTools => vec!["all", "minimal"],
             _ => Vec::new(),
@@ -308,6 +323,9 @@ fn convert(kind: ValueKind, value: &DeValue<'_>, directory: &Path) -> Result<Con
                 hidden_arguments(value).map(|names| ConfigValue::Words(names.into_iter().collect()));
             arguments.ok_or_else(expected)
         }
+        (ValueKind::Profile, DeValue::String(word)) => {
+            ProfileChoice::parse(word, directory).map(ConfigValue::Profile).ok_or_else(expected)
+        }
         (ValueKind::File, DeValue::String(file)) => {
             let file = Some(file).filter(|file| !file.is_empty());
             let file =
@@ -337,7 +355,8 @@ mod tests {
 
     #[test]
     fn h30_lists_of_words_are_written_with_commas_in_a_variable() {
-        let parse = |name: &str, word: &str| parse_word(find_key(name).unwrap().value_kind(), word);
+        let parse =
+            |name: &str, word: &str| parse_word(find_key(name).unwrap().value_kind(), word, Path::new(""));
         let offered = |word: &str| parse("tools.offer", word);
         assert_eq!(offered("minimal"), Ok(ConfigValue::OfferedTools(OfferedTools::Minimal)));
         let only = OfferedTools::Only(["list_skills", "read_skill_file"].map(str::to_owned).into());

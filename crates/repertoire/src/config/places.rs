@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use repertoire_model::{Policy, Profile};
+use repertoire_model::Policy;
 
 use super::client_plugins::{self, PluginSwitch};
 use super::input::ConfigInput;
@@ -18,7 +18,7 @@ impl Settings {
         discovery.xdg_config.clone_from(&input.config_home);
         discovery.client_homes.clone_from(&input.client_homes);
         (discovery.project, discovery.user) = (self.discover_project, self.discover_user);
-        discovery.role_packs = policy.profile == Profile::Bernstein;
+        discovery.role_packs = self.discover_role_packs;
         let mut places = discovery::discover(&discovery).places;
         places.extend(self.roots.iter().map(|root| {
             let label = root_label(&root.given);

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use repertoire_model::answer::{ErrorStyle, Render};
-use repertoire_model::catalog::Format;
-use repertoire_model::ledger::Reload;
+use repertoire_model::answer::Render;
 use repertoire_model::scope::Pattern;
 use repertoire_model::words;
 use repertoire_model::{Policy, Profile};
@@ -16,8 +14,6 @@ use super::oidc::OidcSettings;
 use crate::proposal::ProposalMode;
 use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
-use crate::session::{SkillAsTool, ToolExposure};
-use crate::tool::OfferedTools;
 use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
 /// The usual directories of role prompts, relative to the project's root.
@@ -200,6 +196,8 @@ pub struct DisabledPattern {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
+    /// The name of the profile, or the path of its file as it was written.
+    pub profile: String,
     /// The policy that skills are judged by.
     pub policy: Policy,
     /// The patterns of skills that the policy disables, with the files that have them.
@@ -232,6 +230,8 @@ pub struct Settings {
     pub discover_plugin_caches: bool,
     /// Reads the skills of packages that are installed in the project.
     pub discover_packages: bool,
+    /// Reads role packs, also where there are no role prompts beside them.
+    pub discover_role_packs: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredPath>,
     /// The model of `rep agent`.
@@ -301,9 +301,10 @@ impl Settings {
         of_project.map(|it| &it.pattern).filter(|pattern| !is_users(pattern)).cloned().collect()
     }
 
-    /// Returns the settings of `profile` before any layer changes them.
+    /// Returns the settings of a profile of the model before any layer changes them.
     pub fn of(profile: Profile) -> Self {
-        let standard = Self {
+        Self {
+            profile: profile.as_str().to_owned(),
             policy: Policy::of(profile),
             disabled: Vec::new(),
             kits: BTreeMap::new(),
@@ -319,6 +320,7 @@ impl Settings {
             discover_plugins: true,
             discover_plugin_caches: false,
             discover_packages: false,
+            discover_role_packs: false,
             packs: Vec::new(),
             catalog_prefer: CatalogPreference::default(),
             model: ModelSettings::default(),
@@ -348,110 +350,6 @@ impl Settings {
             search: SearchSettings::default(),
             exec: ExecSettings::default(),
             agents: BTreeMap::new(),
-        };
-        let session = SessionOptions::default();
-        match profile {
-            Profile::Standard | Profile::Strict | Profile::Lenient => standard,
-            Profile::Bernstein => {
-                let mut session =
-                    SessionOptions { render: Render::Json, reload: Reload::AlwaysBody, ..session };
-                session.catalog.format = Format::List;
-                session.catalog.usage = false;
-                let session = with_surface(session, &[], &["asset", "force"]);
-                Self { session, mcp_result: Render::Json, ..standard }
-            }
-            Profile::Yodoca => {
-                let mut session = SessionOptions { render: Render::Markdown, ..session };
-                session.names.load = "read_skill".to_owned();
-                session.names.read_file = "read_skill_resource".to_owned();
-                session.arguments.name = "skill_id".to_owned();
-                session.arguments.skill = "skill_id".to_owned();
-                session.catalog.format = Format::Bracket;
-                session.catalog.usage = false;
-                let hidden = ["reference", "script", "asset", "force", "start_line", "end_line"];
-                let session = with_surface(
-                    session,
-                    &["list_skills", "propose_skill_update", "read_skill_file"],
-                    &hidden,
-                );
-                Self { session, ..standard }
-            }
-            Profile::Helix => {
-                let mut session = session;
-                session.arguments.start_line = "startLine".to_owned();
-                session.arguments.end_line = "endLine".to_owned();
-                session.catalog.format = Format::Xml;
-                session.catalog.usage = false;
-                let session = with_surface(session, &["read_skill_file"], &LOAD_ARGUMENTS);
-                Self { session, mcp_result: Render::Xml, ..standard }
-            }
-            // The harness guide's own menu and sentences, for hosts that do not cache prompts.
-            Profile::Harness => {
-                let mut session = SessionOptions {
-                    render: Render::Text,
-                    errors: ErrorStyle::Menu,
-                    reload: Reload::ShortAck,
-                    exposure: ToolExposure::Dynamic,
-                    show_loaded: true,
-                    skill_as_tool: SkillAsTool::Explain,
-                    include_frontmatter: true,
-                    ..session
-                };
-                session.catalog.format = Format::Menu;
-                session.catalog.usage = false;
-                let session = with_surface(session, &["unload_skill"], &LOAD_ARGUMENTS);
-                Self { session, mcp_result: Render::Text, ..standard }
-            }
-        }
-    }
-}
-
-/// The arguments of `load_skill` beside the name.
-const LOAD_ARGUMENTS: [&str; 4] = ["reference", "script", "asset", "force"];
-
-/// Returns `session` with the default of a profile: `load_skill` and the tools `offered`, without the arguments `hidden`.
-fn with_surface(session: SessionOptions, offered: &[&str], hidden: &[&str]) -> SessionOptions {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    SessionOptions {
-        offered: OfferedTools::Preset(words(offered)),
-        hidden_arguments: words(hidden),
-        ..session
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn y33_y66_x15_h30_profiles_offer_the_tools_of_their_documents() {
-        let offered = |profile: Profile| match Settings::of(profile).session.offered {
-            OfferedTools::Preset(tools) => tools.into_iter().collect::<Vec<_>>().join(" "),
-            other => format!("{other:?}"),
-        };
-        assert_eq!(offered(Profile::Standard), "All");
-        assert_eq!(offered(Profile::Bernstein), "");
-        assert_eq!(offered(Profile::Yodoca), "list_skills propose_skill_update read_skill_file");
-        assert_eq!(offered(Profile::Helix), "read_skill_file");
-        assert_eq!(offered(Profile::Harness), "unload_skill");
-        // B29: `load_skill` without a file returns the body, every time.
-        assert_eq!(Settings::of(Profile::Bernstein).session.reload, Reload::AlwaysBody);
-        let hidden = Settings::of(Profile::Bernstein).session.hidden_arguments;
-        assert_eq!(hidden.into_iter().collect::<Vec<_>>(), ["asset", "force"]);
-    }
-
-    #[test]
-    fn y43_the_query_of_list_skills_is_shown() {
-        assert!(!Settings::of(Profile::Yodoca).session.hidden_arguments.contains("query"));
-    }
-
-    #[test]
-    fn answers_over_mcp_have_the_form_of_the_profile() {
-        for profile in Profile::ALL {
-            let settings = Settings::of(profile);
-            let is_usual = settings.session.render == Render::default() && profile != Profile::Helix;
-            let expect = if is_usual { Render::Markdown } else { settings.session.render };
-            assert_eq!(settings.mcp_result, expect, "{}", profile.as_str());
         }
     }
 }

@@ -90,6 +90,12 @@ impl FileTrust {
         })
     }
 
+    /// Returns the objection to a file as the value of the key `name`.
+    pub(super) fn objection_to_file(&self, name: &str) -> Option<Objection> {
+        let Self::Within(_) = self else { return None };
+        Some((format!("`{name}` of a project's file may not be a file"), HELP.to_owned()))
+    }
+
     /// Returns the objection to `number` as the value of the key `name`.
     pub(super) fn objection_to_number(&self, name: &str, number: usize) -> Option<Objection> {
         let Self::Within(_) = self else { return None };

@@ -237,6 +237,22 @@ impl Default for SessionOptions {
 }
 
 impl SessionOptions {
+    /// Returns options that offer two tools: `load_skill` with the name of a skill, and `read_skill_file` with its file.
+    ///
+    /// ```
+    /// use repertoire::SessionOptions;
+    /// let options = SessionOptions::two_tools();
+    /// assert!(options.offered.includes("read_skill_file") && !options.offered.includes("list_skills"));
+    /// ```
+    pub fn two_tools() -> Self {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Self {
+            offered: OfferedTools::Only(words(&["read_skill_file"])),
+            hidden_arguments: words(&["reference", "script", "asset", "force", "start_line", "end_line"]),
+            ..Self::default()
+        }
+    }
+
     /// Returns the options of a session of an agent with these tools.
     ///
     /// An agent is offered no tool that these options do not offer, unless they have the default of a profile.

@@ -258,12 +258,15 @@ fn write(directory: &tempfile::TempDir, skill: usize, version: u8) {
     fs::write(path.join("references/guide.md"), "Guide.\n").unwrap();
 }
 
+/// The renderings that a session reads back.
+const RECOGNISED: [Render; 4] = [Render::Xml, Render::Json, Render::Text, Render::Markdown];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_session_always_describes_the_context_correctly(
-        render in prop::sample::select(Render::ALL.to_vec()),
+        render in prop::sample::select(RECOGNISED.to_vec()),
         reload in prop::sample::select(vec![Reload::Auto, Reload::ShortAck]),
         steps in prop::collection::vec(step(), 1..40),
     ) {
@@ -312,7 +315,7 @@ proptest! {
 
     #[test]
     fn x103_skills_are_reattached_in_the_order_of_use_at_every_compaction(
-        render in prop::sample::select(Render::ALL.to_vec()),
+        render in prop::sample::select(RECOGNISED.to_vec()),
         steps in uses(),
     ) {
         let mut host = Host::new(render, Reload::Auto);

@@ -20,6 +20,8 @@ crate::words! {
         Text "text",
         /// Headings, lists and fenced text.
         Markdown "markdown",
+        /// The instructions of a skill and nothing else, and otherwise the sentences of [`Render::Text`].
+        Body "body",
     }
 }
 
@@ -38,6 +40,10 @@ impl Answer {
             Render::Json => json::shape(self, wording).to_string(),
             Render::Text => text::render(self, wording),
             Render::Markdown => markdown::render(self, wording),
+            Render::Body => match self {
+                Self::Loaded(loaded) if loaded.first.is_empty() => loaded.skill.body.to_string(),
+                _ => text::render(self, wording),
+            },
         }
     }
 
