@@ -35,31 +35,40 @@ const OLD_WORDS: &[(&str, &str)] = &[
     ("verify", "list --origin --changed"),
 ];
 
-/// Returns `error` of the command line `typed`, with the command of `rep` to type if it is about an old word.
+/// Options that had another name, each with the one to type instead.
+const OLD_OPTIONS: &[(&str, &str)] = &[("--check", "--dry-run")];
+
+/// Returns `error` of the command line `typed`, with what to type for `rep` instead if it is about an old word or option.
 pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &clap::Command) -> clap::Error {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let typed: Vec<String> = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let Some(at) = typed.iter().position(|typed| typed == word) else { return error };
-    let before: Vec<String> = typed[..at].iter().filter(|word| *word != "help").cloned().collect();
-    // A word below a command is not an old one.
-    if before.iter().any(|word| rep.find_subcommand(word).is_some()) {
-        return error;
+    let now = match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
+        (Some(ContextValue::String(word)), _) => with_new_word(rep, &typed, word),
+        (_, Some(ContextValue::String(option))) => with_new_option(rep, &typed, option),
+        _ => None,
+    };
+    let Some(now) = now else { return error };
+    for similar in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg] {
+        error.remove(similar);
     }
-    let Some(now) = command_now(rep, &before, word, &typed[at + 1..]) else { return error };
-    error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("type `{now}`").into()]));
     error
 }
 
-/// Returns the command line to type for the old `word` between the arguments `before` and `after`, which is left out if it does not fit.
-fn command_now(rep: &clap::Command, before: &[String], word: &str, after: &[String]) -> Option<String> {
-    let command = match (word, after.first().map(String::as_str)) {
+/// Returns the command line to type instead of `typed` with the old `word`. Arguments that do not fit are left out.
+fn with_new_word(rep: &clap::Command, typed: &[String], word: &str) -> Option<String> {
+    let at = typed.iter().position(|typed| typed == word)?;
+    let before: Vec<&String> = typed[..at].iter().filter(|word| *word != "help").collect();
+    // A word below a command is not an old one.
+    if before.iter().any(|word| rep.find_subcommand(word).is_some()) {
+        return None;
+    }
+    let mut after = typed[at + 1..].iter().peekable();
+    let command = match (word, after.peek().map(|word| word.as_str())) {
         ("proposals", Some("show" | "approve" | "reject" | "rebase")) => "proposal",
         ("use", None) => "kit list",
         _ => OLD_WORDS.iter().find(|(old, _)| *old == word)?.1,
     };
     let is_placeholder = |word: &str| word.chars().all(|c| c.is_ascii_uppercase());
-    let mut after = after.iter().peekable();
     let argument = |word: &str| {
         let argument = after.next_if(|argument| is_placeholder(word) && !argument.starts_with('-'));
         argument.map_or_else(|| word.to_owned(), Clone::clone)
@@ -69,8 +78,20 @@ fn command_now(rep: &clap::Command, before: &[String], word: &str, after: &[Stri
     if !is_known(rep, &words) {
         words = command.split(' ').map(str::to_owned).collect();
     }
-    let words = before.iter().chain(&words).map(|word| format!(" {}", shell_word(word)));
-    Some(format!("rep{}", words.collect::<String>()))
+    Some(line(before.into_iter().chain(&words)))
+}
+
+/// Returns the command line to type instead of `typed` with the old `option`, if it is one of the same command.
+fn with_new_option(rep: &clap::Command, typed: &[String], option: &str) -> Option<String> {
+    let (old, new) = OLD_OPTIONS.iter().find(|(old, _)| *old == option)?;
+    let words = typed.iter().map(|word| if word == old { (*new).to_owned() } else { word.clone() });
+    let words: Vec<String> = words.collect();
+    is_known(rep, &words).then(|| line(&words))
+}
+
+/// Returns `words` as they are typed behind `rep`.
+fn line<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
+    words.into_iter().fold("rep".to_owned(), |line, word| format!("{line} {}", shell_word(word)))
 }
 
 /// Returns `true` if there is a command with these words, although some may be missing.
@@ -104,7 +125,8 @@ mod tests {
     fn the_command_has_the_arguments_that_fit() {
         let check = |old: &str, expect: &str| {
             let old = words(old);
-            assert_eq!(command_now(&command(), &[], &old[0], &old[1..]).as_deref(), Some(expect), "{old:?}");
+            let now = with_new_word(&command(), &old, &old[0]);
+            assert_eq!(now.as_deref(), Some(expect), "{old:?}");
         };
         check("outdated", "rep update --dry-run");
         check("outdated pdf --user", "rep update --dry-run pdf --user");
@@ -120,8 +142,15 @@ mod tests {
         check("use --none", "rep kit use --none");
         check("use web docs", "rep kit use web docs");
         check("rm pdf", "rep remove pdf");
-        check("ls --verbose", "rep list");
+        check("ls --nope", "rep list");
         check("find it's", r"rep search 'it'\''s'");
-        assert_eq!(command_now(&command(), &[], "nothing", &[]), None);
+        assert_eq!(with_new_word(&command(), &words("nothing"), "nothing"), None);
+    }
+
+    #[test]
+    fn an_old_option_leads_to_one_of_the_same_command() {
+        let now = |line: &str| with_new_option(&command(), &words(line), "--check");
+        assert_eq!(now("update pdf --check").as_deref(), Some("rep update pdf --dry-run"));
+        assert_eq!(now("events --check"), None);
     }
 }

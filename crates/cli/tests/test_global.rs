@@ -323,6 +323,7 @@ fn an_old_word_is_a_usage_error_that_names_the_command_to_type() {
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(document["hints"][0], "type `rep update --dry-run --json`");
     assert!(sandbox.run(&["help", "outdated"]).stderr.contains("type `rep update --dry-run`"));
+    assert!(sandbox.run(&["update", "--check"]).stderr.contains("tip: type `rep update --dry-run`\n"));
     // A word below a command is another one.
     let run = sandbox.run(&["kit", "diff"]);
     assert!(run.code == 2 && !run.stderr.contains("type `"), "{}", run.stderr);
