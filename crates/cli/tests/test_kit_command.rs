@@ -21,9 +21,9 @@ fn a_kit_in_use_disables_the_other_skills() {
     assert_run!(sandbox.run(&["list", "--all"]), @r#"
     exit 0
     --- stdout
-    NAME   STATE     SOURCE                  DISABLED BY                               DESCRIPTION
-    alpha  active    project:.agents/skills                                            Does alpha things well. Use when alpha is asked for.
-    beta   disabled  project:.agents/skills  the kit in use (first, by `rep kit use`)  Does beta things well. Use when beta is asked for.
+    NAME   STATE     SOURCE          DISABLED BY                               DESCRIPTION
+    alpha  active    project:agents                                            Does alpha things well. Use when alpha is asked for.
+    beta   disabled  project:agents  the kit in use (first, by `rep kit use`)  Does beta things well. Use when beta is asked for.
     --- stderr
     1 active, 1 disabled
     hint: run `rep explain beta` to see why
