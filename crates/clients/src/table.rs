@@ -219,11 +219,6 @@ mod tests {
             assert_eq!(client.directories().id, client.id);
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn clients_are_known_by_the_names_that_they_introduce_themselves_with() {
