@@ -353,7 +353,8 @@ fn x28_licence_compatibility_and_allowed_tools_are_given_as_written_in_every_ren
     library.skill("alpha", &fields, "Do.\n");
     library.skill("beta", "allowed-tools: [Read, Write]\n", "Do.\n");
     library.skill("gamma", "license: \"MIT  or `own`\"\nallowed-tools: Read  Write\n", "Do.\n");
-    for render in Render::ALL {
+    // Of `body`, the model sees nothing but the instructions.
+    for render in Render::ALL.into_iter().filter(|render| *render != Render::Body) {
         let session = library.session_with(SessionOptions { render, ..SessionOptions::default() });
         let reply = block_on(session.call("load_skill", &json!({"name": "alpha"})));
         for written in ["MIT or Apache-2.0", compatibility.trim(), "Read, Bash(git add:*)"] {
