@@ -3,6 +3,7 @@
 mod consent;
 mod diff;
 mod escape;
+mod home;
 mod output;
 mod progress;
 mod reporter;

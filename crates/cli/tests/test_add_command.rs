@@ -418,12 +418,12 @@ fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
     "#);
     // Doctor and link agree with that, and following it ends.
     let hint = run.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
-    assert!(sandbox.run(&["doctor"]).stdout.replace("\n                ", " ").contains(hint));
+    assert!(sandbox.run(&["doctor", "--verbose"]).stdout.replace("\n                ", " ").contains(hint));
     assert_eq!(sandbox.run(&["link", "--undo", "claude-code", "--yes"]).code, 0);
     assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
     let run = sandbox.run(&["link", "claude-code", "--yes"]);
     assert!(run.stderr.contains("needs no links") && !run.stderr.contains("--undo"), "{}", run.stderr);
-    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
 }
 
 #[test]

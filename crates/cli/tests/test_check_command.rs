@@ -387,7 +387,7 @@ fn p1_malformed_globs_are_errors_with_their_place() {
     1 error in 1 skill
     --- stderr
     "#);
-    let doctor = sandbox.run(&["doctor"]).stdout;
+    let doctor = sandbox.run(&["doctor", "--verbose"]).stdout;
     assert!(doctor.contains("rust: `{a,b` in `paths` is no glob"), "{doctor}");
 }
 

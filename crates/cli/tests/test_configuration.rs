@@ -156,7 +156,7 @@ fn the_nearest_project_file_counts_and_only_within_the_repository() {
     sandbox.write("repertoire.toml", "profile = \"strict\"\n");
     sandbox.write("a/repertoire.toml", "profile = \"lenient\"\n");
     sandbox.write("a/b/x", "");
-    let run = sandbox.run_in("a/b", &["doctor"]);
+    let run = sandbox.run_in("a/b", &["doctor", "--verbose"]);
     assert!(run.stdout.contains("profile   lenient"), "{}", run.stdout);
     std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
     assert_eq!(sandbox.run(&["list"]).code, 0);

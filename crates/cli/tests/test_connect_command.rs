@@ -856,7 +856,7 @@ fn a_program_that_is_called_otherwise_is_known_again() {
     };
     assert_eq!(run(&["connect", "--yes", "claude-code"]).code, 0);
     assert!(sandbox.read("../home/.claude.json").contains("/skillsd\""));
-    let doctor = run(&["doctor"]);
+    let doctor = run(&["doctor", "--verbose"]);
     assert!(doctor.stdout.contains("Claude Code is connected"), "{}", doctor.stdout);
     let link = run(&["link", "--yes", "claude-code"]);
     assert!(link.stderr.contains("is connected to the MCP server"), "{}", link.stderr);
@@ -885,7 +885,7 @@ fn a_client_that_reads_skills_by_itself_can_be_connected() {
     sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "x\n"));
     let run = connect(&sandbox, &["claude-code"]);
     assert_eq!((run.code, run.stderr.contains("warning")), (0, false), "{}", run.stderr);
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(run.stdout.contains("ok    client    Claude Code is connected"), "{}", run.stdout);
 }
 
@@ -911,7 +911,7 @@ fn without_a_client_the_clients_of_this_machine_are_shown() {
     // Nothing is left to do then.
     assert_eq!(connect(&sandbox, &["--all"]).code, 0);
     assert!(!sandbox.run(&["connect"]).stdout.contains("rep connect"));
-    assert!(!sandbox.run(&["doctor"]).stdout.contains("warn  client"));
+    assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("warn  client"));
     let run = sandbox.run(&["connect", "--yes"]);
     assert_eq!(run.code, 2, "{}", run.stderr);
 }

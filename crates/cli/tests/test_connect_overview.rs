@@ -58,7 +58,7 @@ fn no_client_is_no_error() {
 
 /// Returns the commands that the hints about clients name, in order.
 fn advised(sandbox: &Sandbox) -> Vec<Vec<String>> {
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     let mut lines = run.stdout.lines();
     let mut commands = Vec::new();
     while let Some(line) = lines.next() {
@@ -112,12 +112,12 @@ fn following_the_advice_of_doctor_ends() {
     fs::create_dir_all(foreign.project().join(".claude/skills")).unwrap();
     std::os::unix::fs::symlink("../../.agents/skills/beta", foreign.project().join(".claude/skills/beta"))
         .unwrap();
-    assert!(foreign.run(&["doctor"]).stdout.contains("another program made the links"));
+    assert!(foreign.run(&["doctor", "--verbose"]).stdout.contains("another program made the links"));
     assert_eq!(follow(&foreign), 0);
     // In a directory that no other client reads.
     let own = sandbox(&[".cursor"]);
     own.write(".cursor/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
-    assert!(own.run(&["doctor"]).stdout.contains("no other client here needs"));
+    assert!(own.run(&["doctor", "--verbose"]).stdout.contains("no other client here needs"));
 }
 
 #[cfg(unix)]
@@ -133,7 +133,7 @@ fn one_directory_under_two_names_is_read_once() {
     Cursor: 2 from files
     --- stderr
     "#);
-    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
 }
 
 #[cfg(unix)]

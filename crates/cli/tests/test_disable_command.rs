@@ -172,7 +172,7 @@ fn a_project_can_disable_a_skill_of_the_user_and_says_so() {
     hint: sessions and servers that run already follow when they are started again
     "#);
     assert_eq!(sandbox.read("repertoire.toml"), "# Ours.\ncatalog.format = \"xml\"\ndisabled = [\"gam*\"]\n");
-    let doctor = sandbox.run(&["doctor"]).stdout;
+    let doctor = sandbox.run(&["doctor", "--verbose"]).stdout;
     let told: Vec<&str> = doctor.lines().filter(|line| line.contains("gam")).collect();
     assert_eq!(
         told,

@@ -18,7 +18,7 @@ fn statuses(sandbox: &Sandbox, arguments: &[&str]) -> (i32, Vec<(String, String)
 fn a_sound_set_up_is_all_right() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(statuses(&sandbox, &[]), (0, vec![]));
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(run.stdout.contains(".agents/skills: 2 skills"), "{}", run.stdout);
     assert!(run.stdout.contains("2 active, 0 shadowed, 0 quarantined"), "{}", run.stdout);
 }
@@ -44,7 +44,7 @@ fn doctor_reports_warnings() {
 fn hints_of_doctor_have_the_options_of_the_command_line() {
     let sandbox = Sandbox::new();
     sandbox.write("lib/broken/SKILL.md", "---\nname: broken\n");
-    let run = sandbox.run(&["--root", "lib", "--profile", "lenient", "doctor"]);
+    let run = sandbox.run(&["--root", "lib", "--profile", "lenient", "doctor", "--verbose"]);
     let hint = "run `rep --root lib --profile lenient check lib/broken`";
     assert!(run.stdout.contains(hint), "{}", run.stdout);
     let answer = sandbox.json(&["--root", "lib", "--profile", "lenient", "doctor", "--json"]);
@@ -55,18 +55,24 @@ fn hints_of_doctor_have_the_options_of_the_command_line() {
 fn doctor_reports_the_store_without_making_one() {
     let mut sandbox = Sandbox::with_skills();
     let told = |sandbox: &Sandbox| {
-        let run = sandbox.run(&["doctor"]);
+        let run = sandbox.run(&["doctor", "--verbose"]);
         let lines = run.stdout.lines().skip_while(|line| !line.contains(" store ")).take(2);
         lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
     let usual = "[DIR]/home/.local/state/repertoire/repertoire.db";
-    assert_eq!(told(&sandbox)[0], format!("ok    store     {usual}, none yet"));
+    assert_eq!(told(&sandbox)[0], format!("ok    store     {usual} does not exist yet"));
     assert!(!sandbox.home().join(".local").try_exists().unwrap());
     sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
     let line = &told(&sandbox)[0];
-    assert!(line.starts_with(&format!("ok    store     {usual}, ")) && !line.ends_with("none yet"), "{line}");
+    assert!(
+        line.starts_with(&format!("ok    store     {usual}, ")) && !line.ends_with("does not exist yet"),
+        "{line}"
+    );
     sandbox.set("XDG_STATE_HOME", sandbox.home().join("state").to_str().unwrap());
-    assert_eq!(told(&sandbox)[0], "ok    store     [DIR]/home/state/repertoire/repertoire.db, none yet");
+    assert_eq!(
+        told(&sandbox)[0],
+        "ok    store     [DIR]/home/state/repertoire/repertoire.db does not exist yet"
+    );
     sandbox
         .write("own/repertoire.db", "this is no database, and longer than its header would be\n".repeat(9));
     sandbox.set("REPERTOIRE_STATE_DIR", "own");
@@ -75,7 +81,7 @@ fn doctor_reports_the_store_without_making_one() {
     assert!(lines[0].contains("[DIR]/project/own/repertoire.db"), "{lines:?}");
     assert!(lines[1].contains("set REPERTOIRE_STATE_DIR, or `store.url`"), "{lines:?}");
     sandbox.write("../home/.config/repertoire/config.toml", "store.url = \"elsewhere.db\"\n");
-    assert_eq!(told(&sandbox)[0], "ok    store     [DIR]/project/elsewhere.db, none yet");
+    assert_eq!(told(&sandbox)[0], "ok    store     [DIR]/project/elsewhere.db does not exist yet");
 }
 
 #[test]
@@ -84,7 +90,7 @@ fn doctor_fails_on_errors() {
     assert_eq!(statuses(&sandbox, &["--root", "nowhere"]).0, 1);
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
     assert_eq!(statuses(&sandbox, &["--profile", "strict"]).0, 1);
-    let strict = sandbox.run(&["--profile", "strict", "doctor"]).stdout;
+    let strict = sandbox.run(&["--profile", "strict", "doctor", "--verbose"]).stdout;
     let library: Vec<&str> = strict.lines().filter(|line| line.contains(" library ")).collect();
     assert!(library.len() == 1 && library[0].starts_with("error library"), "{library:?}");
     sandbox.write("repertoire.toml", "x = 1\n");
@@ -107,10 +113,10 @@ fn what_does_not_work_is_not_ok() {
     sandbox.write("../home/.config/repertoire/config.toml", "search.embeddings = \"http\"\nsearch.url = \"https://example.com\"\nsearch.model = \"m\"\nsearch.key_env = \"NO_SUCH_KEY\"\n");
     let (_, bad) = statuses(&sandbox, &[]);
     let told: Vec<&str> = bad.iter().map(|(_, message)| message.as_str()).collect();
-    for part in ["gone: ", "the agent `a`", "alhpa", "NO_SUCH_KEY"] {
+    for part in ["gone has errors: ", "the agent `a`", "alhpa", "NO_SUCH_KEY"] {
         assert!(told.iter().any(|message| message.contains(part)), "{part} {told:?}");
     }
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     let wrong = |line: &&str| {
         line.starts_with("ok") && (line.contains("does not work") || line.contains("not there"))
     };
@@ -169,7 +175,7 @@ fn a_connection_that_does_not_work_is_a_warning() {
     let entry = format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", "--root", "/gone"]}}"#);
     sandbox.write(".mcp.json", format!(r#"{{"mcpServers": {{"repertoire": {entry}}}}}"#));
     let expect = "info  client    Claude Code uses /gone, which is outside of the project and not looked at (.mcp.json)";
-    let doctor = sandbox.run(&["doctor"]).stdout;
+    let doctor = sandbox.run(&["doctor", "--verbose"]).stdout;
     assert!(doctor.lines().any(|line| line == expect), "{doctor}");
     cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio"], "disabled": true}}"#));
     assert_eq!(shown(&sandbox), format!("warn: the entry of Cursor is switched off ({file})"));
@@ -225,7 +231,7 @@ fn a_state_or_cache_directory_that_is_a_file_is_a_warning() {
     let file = sandbox.project().join("file").to_string_lossy().into_owned();
     sandbox.set("XDG_STATE_HOME", &file);
     sandbox.set("XDG_CACHE_HOME", &file);
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     for topic in ["cache", "index", "store"] {
         let lines = run.stdout.lines().filter(|line| line.split_whitespace().nth(1) == Some(topic));
         let lines: Vec<&str> = lines.collect();
@@ -256,7 +262,7 @@ fn a_configuration_that_is_a_link_is_named_without_a_line() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("other.toml", "discovery = true\n");
     std::os::unix::fs::symlink("other.toml", sandbox.project().join("repertoire.toml")).unwrap();
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(
         !run.stdout.contains("to see the line") && run.stdout.contains("repertoire.toml: "),
         "{}",
@@ -271,11 +277,49 @@ fn errors_of_files_are_found_at_every_size() {
         ".agents/skills/gone/SKILL.md",
         "---\nname: gone\ndescription: Reads a file. Use when asked.\nreferences: [none.md]\n---\nx\n",
     );
-    let found = || sandbox.run(&["doctor"]).stdout.contains("run `rep check gone`");
+    let found = || sandbox.run(&["doctor", "--verbose"]).stdout.contains("run `rep check gone`");
     assert!(found());
     for number in 0..210 {
         let name = format!("s{number}");
         sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), skill(&name, "x\n"));
     }
     assert!(found());
+}
+
+#[test]
+fn things_to_do_come_first_and_at_most_five_of_them() {
+    let mut sandbox = Sandbox::with_skills();
+    let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.starts_with("nothing to do, ") && run.stdout.lines().count() == 1, "{}", run.stdout);
+    for name in ["one", "two"] {
+        sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), "---\nname: x\n");
+        sandbox.write(&format!("../home/.claude/skills/{name}/SKILL.md"), skill(name, "x\n"));
+    }
+    for name in ["alpha", "beta"] {
+        sandbox.write(&format!("../home/.claude/skills/{name}/SKILL.md"), skill(name, "other\n"));
+    }
+    sandbox.write("repertoire.toml", "roots = [\"nowhere\"]\n");
+    for name in ["REPERTOIRE_PROFIL", "REPERTOIRE_CONFI", "REPERTOIRE_OFF"] {
+        sandbox.set(name, "x");
+    }
+    let run = sandbox.run(&["doctor"]);
+    let (checks, rest) = run.stdout.trim_end().rsplit_once('\n').unwrap();
+    assert!(
+        rest.starts_with("1 more to do, ") && rest.ends_with(": `rep doctor --verbose` shows all"),
+        "{rest}"
+    );
+    insta::assert_snapshot!(checks, @r"
+    warn  variable  REPERTOIRE_CONFI is set but means nothing
+                    did you mean REPERTOIRE_CONFIG?
+    warn  variable  REPERTOIRE_OFF is set but means nothing
+                    every variable is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/configuration.md
+    warn  variable  REPERTOIRE_PROFIL is set but means nothing
+                    did you mean REPERTOIRE_PROFILE?
+    warn  place     nowhere is not there (config:nowhere)
+                    correct it in the configuration, or make it
+    warn  skill     2 skills are quarantined: one, two
+                    run `rep check .agents/skills/one .agents/skills/two`
+    ");
+    let all = sandbox.run(&["doctor", "--verbose"]);
+    assert!(all.stdout.contains("ok    library   4 active"), "{}", all.stdout);
 }

@@ -247,16 +247,16 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
         assert!(alpha["state"] == "active" && finding(alpha), "{alpha}");
     }
     let listed = sandbox.run(&["list", "--all"]);
-    assert!(listed.stdout.contains("alpha  last good  "), "{}", listed.stdout);
+    assert!(listed.stdout.contains("alpha !  last good  "), "{}", listed.stdout);
     assert!(listed.stderr.starts_with("2 active, 1 broken on disk"), "{}", listed.stderr);
     let checked = sandbox.run(&["check", "--json"]);
     let report: Value = serde_json::from_str(&checked.stdout).unwrap();
     assert!(checked.code == 1 && finding(&report["skills"][0]), "{report}");
     let checked = sandbox.run(&["check", "alpha"]);
     assert!(checked.stdout.contains("the last good version is in force"), "{}", checked.stdout);
-    let doctor = sandbox.run(&["doctor"]);
+    let doctor = sandbox.run(&["doctor", "--verbose"]);
     assert!(
-        doctor.stdout.contains("alpha is broken on disk, agents get its last good version"),
+        doctor.stdout.contains("alpha is broken on disk, agents get the last good version"),
         "{}",
         doctor.stdout
     );

@@ -48,7 +48,7 @@ fn a_kit_in_use_disables_the_other_skills() {
     assert_eq!(listed["skills"][1]["outside_kits"][0], "first");
     assert!(
         sandbox
-            .run(&["doctor"])
+            .run(&["doctor", "--verbose"])
             .stdout
             .contains("beta is disabled by the kit in use (first, by `rep kit use`)")
     );

@@ -84,7 +84,7 @@ fn a_client_that_reads_another_directory_gets_links() {
     "#);
     assert_eq!(link(&sandbox, &["claude-code", "codex"]).stdout, "everything is linked already\n");
     // The library is the same: both ways lead to one skill.
-    assert!(sandbox.run(&["doctor"]).stdout.contains("2 active, 0 shadowed, 0 quarantined"));
+    assert!(sandbox.run(&["doctor", "--verbose"]).stdout.contains("2 active, 0 shadowed, 0 quarantined"));
     assert_run!(sandbox.run(&["link", "--undo", "--print", "claude-code"]), @r#"
     exit 0
     --- stdout
@@ -223,11 +223,11 @@ fn directories_that_are_empty_after_undo_go() {
 fn links_to_missing_skills_are_reported() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
-    let told = || sandbox.run(&["doctor"]).stdout;
+    let told = || sandbox.run(&["doctor", "--verbose"]).stdout;
     assert!(!told().contains("nowhere"));
     fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
     let told = told();
-    assert!(told.contains("a link leads nowhere: .claude/skills/beta\n"), "{told}");
+    assert!(told.contains("1 link leads nowhere: .claude/skills/beta\n"), "{told}");
     assert!(told.contains("or all of them with `rep link --undo`"), "{told}");
 }
 
@@ -307,7 +307,7 @@ fn link_warns_of_clients_that_read_two_directories() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.cursor/argv.json", "{}\n");
     sandbox.write("../home/.claude.json", "{}\n");
-    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
     // Claude Code reads no other directory, so there is no better choice; it is told before anything is made.
     let words = "Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once";
     let run = sandbox.run(&["link"]);
@@ -317,7 +317,7 @@ fn link_warns_of_clients_that_read_two_directories() {
         serde_json::from_str(&sandbox.run(&["link", "--print", "--json"]).stdout).unwrap();
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(run.stdout.contains(words), "{}", run.stdout);
     assert!(
         run.stdout.contains("run `rep link --undo claude-code`, then `rep connect claude-code`"),
@@ -346,7 +346,7 @@ fn links_lead_through_the_one_place_with_a_warning_where_a_client_reads_both() {
     warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
     hint: only Claude Code needs [DIR]/project/.claude/skills: `rep connect claude-code` instead gives every client each skill once
     "#);
-    assert!(sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    assert!(sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
     assert_eq!(link(&sandbox, &[]).stdout, "everything is linked already\n");
     // The one place is for both, so one of them does not take it from the other.
     assert_eq!(link(&sandbox, &["--undo", "claude-code"]).stdout, "- .claude/skills/gamma\n1 removed\n");
@@ -402,7 +402,7 @@ fn a_client_is_offered_skills_one_way() {
     warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
     hint: Claude Code is connected and needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`
     "#);
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(
         run.stdout
             .contains("needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`")
@@ -431,16 +431,19 @@ fn a_server_that_runs_already_is_a_way_too() {
     left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(run.stdout.contains("Claude Code is connected (.mcp.json)"), "{}", run.stdout);
     assert_eq!(sandbox.run(&[&["connect", "--undo"], &connect[1..], &http].concat()).code, 0);
-    assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"));
+    assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("Claude Code is connected"));
     // What answers at other addresses and under other names is not known.
     for entry in
         ["\"skills\": {\"url\": \"https://example.com/mcp\"}", "\"x\": {\"url\": \"http://localhost/mcp\"}"]
     {
         sandbox.write(".mcp.json", format!("{{\"mcpServers\": {{{entry}}}}}"));
-        assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"), "{entry}");
+        assert!(
+            !sandbox.run(&["doctor", "--verbose"]).stdout.contains("Claude Code is connected"),
+            "{entry}"
+        );
     }
 }
 
@@ -457,7 +460,7 @@ fn names_that_came_with_a_clone_are_in_no_command() {
     left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
-    let run = sandbox.run(&["doctor"]);
+    let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(run.stdout.contains("Claude Code is connected (.mcp.json)"), "{}", run.stdout);
     assert!(!run.stdout.contains("curl"), "{}", run.stdout);
 }

@@ -164,7 +164,7 @@ fn no_skills_is_no_error() {
     --- stdout
     --- stderr
     0 active
-    hint: no skills were found; run `rep doctor` to see where they are looked for
+    hint: no skills were found; run `rep doctor --verbose` to see where they are looked for
     hint: run `rep new my-skill` to make one
     "#);
     assert_eq!(Sandbox::new().json(&["list", "--json"])["skills"], json!([]));
@@ -220,7 +220,10 @@ fn an_empty_directory_is_examined_by_the_command_of_the_hint() {
     let sandbox = Sandbox::new();
     sandbox.write("empty/README.md", "");
     let stderr = sandbox.run(&["--root", "empty", "list"]).stderr;
-    assert!(stderr.contains("hint: no skills were found; run `rep --root empty doctor` to see"), "{stderr}");
+    assert!(
+        stderr.contains("hint: no skills were found; run `rep --root empty doctor --verbose` to see"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -260,7 +263,7 @@ fn skills_in_groups_and_in_a_cloned_repository_are_found() {
     }
     assert_eq!(names(&["--root", "../clone"]), ["a", "b", "c", "d", "e", "g"]);
     assert_eq!(sandbox.run(&["check", "../clone"]).stdout, "6 skills, nothing to report\n");
-    for (command, arguments) in [("list", &["list"][..]), ("doctor", &["doctor"])] {
+    for (command, arguments) in [("list", &["list"][..]), ("doctor", &["doctor", "--verbose"])] {
         let run = sandbox.run_in("../clone/skills/group", arguments);
         let told = run.stdout + &run.stderr;
         assert!(told.contains("there is 1 skill below this directory"), "{command} {told}");
@@ -399,10 +402,10 @@ fn check_and_doctor_hint_at_skills_that_are_not_listed() {
     let deep = "1 more skill too deep or in hidden directories below a root (lib/1/2/3/4/5/6/7/deep): add the directory \
                 around them to `roots`";
     let hinted = || {
-        for command in ["check", "doctor"] {
-            let run = sandbox.run(&["--root", "lib", command]);
+        for command in [&["check"][..], &["doctor", "--verbose"]] {
+            let run = sandbox.run(&[&["--root", "lib"], command].concat());
             let told = run.stdout + &run.stderr;
-            assert!(told.contains(inside) && told.contains(deep), "{command}: {told}");
+            assert!(told.contains(inside) && told.contains(deep), "{command:?}: {told}");
         }
     };
     hinted();
@@ -454,11 +457,19 @@ fn a_clone_in_a_directory_of_skills_is_counted() {
     let expect = "3 more skills too deep or in hidden directories below a root (such as \
         .agents/skills/clone/plugins/x/skills/deep): add the directory around them to `roots`";
     let told = |command: &str| {
-        let run = sandbox.run(&[command]);
+        let run = sandbox.run(&command.split(' ').collect::<Vec<_>>());
         run.stdout + &run.stderr
     };
-    assert!(["check", "doctor"].iter().all(|command| told(command).contains(expect)), "{}", told("doctor"));
+    assert!(
+        ["check", "doctor --verbose"].iter().all(|command| told(command).contains(expect)),
+        "{}",
+        told("doctor")
+    );
     std::fs::remove_dir_all(sandbox.project().join(".agents/skills/alpha")).unwrap();
-    assert!(["check", "doctor"].iter().all(|command| told(command).contains(expect)), "{}", told("doctor"));
+    assert!(
+        ["check", "doctor --verbose"].iter().all(|command| told(command).contains(expect)),
+        "{}",
+        told("doctor")
+    );
     assert!(told("list").contains("there are 3 skills below this directory"), "{}", told("list"));
 }

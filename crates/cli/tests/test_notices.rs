@@ -103,7 +103,7 @@ fn a_configured_directory_that_is_missing_is_reported_and_no_error() {
         assert_eq!(said, 1, "{arguments:?} {text}");
         assert!(text.contains(expect) || arguments == ["check"], "{arguments:?} {text}");
     }
-    let doctor = sandbox.run(&["doctor"]).stdout;
+    let doctor = sandbox.run(&["doctor", "--verbose"]).stdout;
     assert_eq!(doctor.matches("team-skills is not there").count(), 1, "{doctor}");
     assert!(!doctor.contains("does not exist"), "{doctor}");
     sandbox.write("team-skills/gamma/SKILL.md", skill("gamma", "Do.\n"));

@@ -110,8 +110,7 @@ fn a_diff_is_read_from_a_file() {
 #[test]
 fn bad_changes_are_refused() {
     let sandbox = Sandbox::with_author();
-    sandbox
-        .write("../home/.config/repertoire/config.toml", "[proposals]\nlocked = [\"beta\"]\nper_skill = 1\n");
+    sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\nlocked = [\"beta\"]\n");
     let refused = |diff: &str| {
         let run = propose(&sandbox, diff);
         assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
@@ -129,7 +128,10 @@ fn bad_changes_are_refused() {
     told += &sandbox.run_with_input(&["proposal", "new", "gamma", "--why", "w"], DIFF).stderr;
     assert_eq!(propose(&sandbox, DIFF).code, 0);
     told += &refused(DIFF);
-    told += &refused(&replacing("Do alpha.", "Do it."));
+    for words in ["Do it.", "Do that.", "Do more.", "Do less."] {
+        assert_eq!(propose(&sandbox, &replacing("Do alpha.", words)).code, 0);
+    }
+    told += &refused(&replacing("Do alpha.", "Do nothing."));
     insta::assert_snapshot!(told, @r"
     error: the diff has no hunks; write it as `diff -u` does
     error: the diff does not match SKILL.md (error applying hunk #1); read the file again

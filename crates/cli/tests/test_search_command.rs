@@ -182,10 +182,10 @@ fn the_index_is_kept_and_follows_the_library() {
         files.filter(|file| file.file_name().to_string_lossy().ends_with(".index")).count()
     };
     let row = || {
-        let run = sandbox.run(&["doctor"]);
+        let run = sandbox.run(&["doctor", "--verbose"]);
         run.stdout.lines().find(|line| line.contains(" index ")).unwrap_or_default().to_owned()
     };
-    assert!(row().contains("none yet"), "{}", row());
+    assert!(row().contains("does not exist yet"), "{}", row());
     sandbox.run(&["search", "pdf", "--no-cache"]);
     assert_eq!(indices(), 0);
     sandbox.run(&["search", "pdf"]);

@@ -98,7 +98,7 @@ fn a_state_directory_that_may_not_be_written() {
         &sandbox.finish(limited(&["history", "alpha", "--restore", "1", "--yes"])),
         "must be writable",
     );
-    let doctor = sandbox.finish(limited(&["doctor"])).stdout;
+    let doctor = sandbox.finish(limited(&["doctor", "--verbose"])).stdout;
     assert!(doctor.contains("warn  store") && doctor.contains("is not writable"), "{doctor}");
     fs::set_permissions(state(&sandbox), Permissions::from_mode(0o755)).unwrap();
 }
@@ -172,7 +172,7 @@ fn a_damaged_database() {
         for command in [&["events"][..], &["stats"], &["history", "alpha"], &["proposal", "list"]] {
             expect_refused(&sandbox.run(command), "and a new one is made");
         }
-        let doctor = sandbox.run(&["doctor"]);
+        let doctor = sandbox.run(&["doctor", "--verbose"]);
         assert!(doctor.stdout.contains("move it away"), "{}", doctor.stdout);
         let served = Serving::start(&sandbox, &[]);
         assert!(served.get("/.well-known/agent-skills/alpha/SKILL.md", "").contains("Do alpha."));
@@ -187,12 +187,12 @@ fn damaged_pages_are_found() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(sandbox.run(&LOAD).code, 0);
     let file = state(&sandbox).join("repertoire.db");
-    assert!(sandbox.run(&["doctor"]).stdout.contains("ok    store"));
+    assert!(sandbox.run(&["doctor", "--verbose"]).stdout.contains("ok    store"));
     let mut bytes = fs::read(&file).unwrap();
     let last = bytes.len() - 4096;
     bytes[last..].fill(0x5a);
     fs::write(&file, bytes).unwrap();
-    let doctor = sandbox.run(&["doctor"]).stdout;
+    let doctor = sandbox.run(&["doctor", "--verbose"]).stdout;
     assert!(doctor.contains("the file is damaged") && !doctor.contains("ok    store"), "{doctor}");
     assert!(!doctor.contains("\\n"), "{doctor}");
     for command in [&["events"][..], &["stats"], &["history", "alpha"], &["proposal", "list"]] {

@@ -234,8 +234,8 @@ fn output_fits_a_terminal_of_80_columns() {
 fn prose_of_doctor_and_stats_is_wrapped_between_words() {
     let sandbox = wide();
     sandbox.run(&["call", "load_skill", r#"{"name": "short"}"#]);
-    for (arguments, indent) in [(["doctor"], "ok    skills    ".len()), (["stats"], 0)] {
-        let shown = on_narrow_terminal(&sandbox, &arguments, 50);
+    for (arguments, indent) in [(&["doctor", "--verbose"][..], "ok    skills    ".len()), (&["stats"], 0)] {
+        let shown = on_narrow_terminal(&sandbox, arguments, 50);
         let prose = |line: &&str| line.chars().count() > 50 && !line.contains('`');
         for line in shown.lines().map(str::trim_end).filter(prose) {
             let text: String = line.chars().skip(indent).collect();

@@ -490,7 +490,9 @@ impl Host {
 }
 
 fn renders() -> impl Strategy<Value = Render> {
-    prop::sample::select(&Render::ALL)
+    // The body alone does not say which skill it is.
+    let marked = |render: &Render| *render != Render::Body;
+    prop::sample::select(Render::ALL.into_iter().filter(marked).collect::<Vec<_>>())
 }
 
 proptest! {

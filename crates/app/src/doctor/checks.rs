@@ -8,20 +8,22 @@ use std::sync::Arc;
 use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::{AgentPrompt, BindingOptions, Entry};
-use repertoire_model::{RuleId, Severity, State};
+use repertoire_model::{Diagnostic, RuleId, Severity, State};
 use repertoire_sources::LOCK_FILE;
 
 use crate::docs::docs;
 use crate::explain::first_of;
 use crate::view::{CheckStatus as Status, CheckView};
 use crate::workspace::environment::{self as env, Env};
-use crate::workspace::{Library, Reporter, UnreadableState, Workspace, WorkspaceOptions, settings};
+use crate::workspace::{
+    Library, Reporter, UnreadableState, Workspace, WorkspaceOptions, settings, shell_word,
+};
 
 use repertoire::config::{DisabledPattern, Settings};
 use repertoire_model::text::count;
 
 /// The most skills that are named one by one.
-const MAX_NAMED: usize = 10;
+const MAX_NAMED: usize = 5;
 
 /// Runs all checks of the workspace that `options` open in `env`.
 pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>) -> Vec<CheckView> {
@@ -251,13 +253,25 @@ impl Checks {
             }
             (None, Ok(_)) => self.ok("index", format!("{shown} is stale; the next search rebuilds it")),
             (_, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.ok("index", format!("{shown}: none yet, the first search makes it"));
+                self.ok("index", format!("{shown} does not exist yet; the first search makes it"));
             }
             (_, Err(error)) => {
                 let hint = "every run that searches makes its own; correct the directory of the cache";
                 self.add(Status::Warn, "index", format!("{shown} cannot be read: {error}"), Some(hint));
             }
         }
+    }
+
+    /// Warns of `skills`, each with the reason and the word by which `rep check` finds it, in one message.
+    fn skills(&mut self, is: &str, are: &str, skills: Vec<(&Entry, String, String)>) {
+        let names = skills.iter().map(|(entry, ..)| entry.name().to_string());
+        let message = match &skills[..] {
+            [] => return,
+            [(entry, why, _)] => format!("{} {is}: {why}", entry.name()),
+            _ => format!("{} {are}: {}", count(skills.len(), "skill"), named(names)),
+        };
+        let words: Vec<String> = skills.iter().take(MAX_NAMED).map(|(.., word)| shell_word(word)).collect();
+        self.add(Status::Warn, "skill", message, Some(&format!("run `rep check {}`", words.join(" "))));
     }
 
     fn library(&mut self, workspace: &Workspace, library: &Library) {
@@ -280,29 +294,34 @@ impl Checks {
         let entries = library.snapshot.entries();
         let active: Vec<&Entry> = library.snapshot.active().collect();
         let findings = library.check(&active);
-        let with_error = active.iter().zip(&findings).filter_map(|(entry, found)| {
-            Some((entry, found.iter().find(|found| found.severity == Severity::Error)?))
+        let has_error = |found: &&Diagnostic| found.severity == Severity::Error;
+        let with_errors = active.iter().zip(&findings).filter_map(|(entry, found)| {
+            Some((*entry, found.iter().find(has_error)?.message.clone(), entry.name().to_string()))
         });
-        for (entry, error) in with_error.take(MAX_NAMED) {
-            let hint = format!("run `rep check {}`", entry.name());
-            self.add(Status::Warn, "skill", format!("{}: {}", entry.name(), error.message), Some(&hint));
-        }
+        self.skills("has errors", "have errors", with_errors.collect());
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
         let recorded = workspace.recorded_in_force(library);
-        for entry in of(State::Quarantined).take(MAX_NAMED) {
-            let path = workspace.shown(&entry.path);
-            let hint = format!("run `rep check {path}`");
-            let state = if recorded.contains_key(&*entry.path) {
-                "broken on disk, agents get its last good version"
-            } else {
-                "quarantined"
-            };
-            let message = format!("{} is {state}: {}", entry.name(), why(entry));
-            self.add(Status::Warn, "skill", message, Some(&hint));
-        }
-        for entry in of(State::Shadowed).take(MAX_NAMED) {
-            let hint = format!("run `rep explain {}`", entry.name());
-            self.add(Status::Warn, "duplicate", why(entry), Some(&hint));
+        let (served, broken) = of(State::Quarantined)
+            .map(|entry| (entry, why(entry), workspace.shown(&entry.path)))
+            .partition(|(entry, ..)| recorded.contains_key(&*entry.path));
+        self.skills("is quarantined", "are quarantined", broken);
+        let words = "broken on disk, agents get the last good version";
+        self.skills(&format!("is {words}"), &format!("are {words}"), served);
+        let shadowed: Vec<&Entry> = of(State::Shadowed).collect();
+        let message = match shadowed[..] {
+            [] => None,
+            [entry] => Some(why(entry)),
+            _ => {
+                let names = shadowed.iter().map(|entry| entry.name().to_string());
+                Some(format!(
+                    "{} lose their names to others: {}",
+                    count(shadowed.len(), "skill"),
+                    named(names)
+                ))
+            }
+        };
+        if let Some(message) = message {
+            self.add(Status::Warn, "duplicate", message, Some("run `rep list --duplicates`"));
         }
         for entry in of(State::Disabled).take(MAX_NAMED) {
             let hints = workspace.enabling_steps(entry);
@@ -340,6 +359,13 @@ impl Checks {
             self.info("library", hint);
         }
     }
+}
+
+/// Returns the first of `names`, and the number of the others.
+pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+    let others = names.len().saturating_sub(MAX_NAMED);
+    let names: Vec<String> = names.take(MAX_NAMED).collect();
+    if others == 0 { names.join(", ") } else { format!("{} and {others} more", names.join(", ")) }
 }
 
 /// Returns the reason that `entry` was set aside: an error of its own, or else that of the resolution, which

@@ -6,26 +6,19 @@ use repertoire_clients::connect::{
     ClientFiles, OwnEntries, broken_files, connections, offered_names, present,
 };
 use repertoire_clients::link;
+use repertoire_model::text::count;
 
-use super::checks::Checks;
+use super::checks::{Checks, named};
 use crate::view::CheckStatus as Status;
 use crate::workspace::{Library, Workspace, WorkspaceOptions, settings};
-
-/// The most links that are named one by one.
-const MAX_NAMED: usize = 5;
 
 impl Checks {
     /// Warns of links that were made to skills which are no longer there.
     pub(super) fn links(&mut self, workspace: &Workspace) {
         for (links, undo) in link::dangling(&workspace.env.places()) {
-            let mut named: Vec<&str> = links.iter().take(MAX_NAMED).map(String::as_str).collect();
-            if links.len() > MAX_NAMED {
-                named.push("and more");
-            }
-            let message = match links.len() {
-                1 => format!("a link leads nowhere: {}", named.join(", ")),
-                number => format!("{number} links lead nowhere: {}", named.join(", ")),
-            };
+            let lead = if links.len() == 1 { "leads" } else { "lead" };
+            let message =
+                format!("{} {lead} nowhere: {}", count(links.len(), "link"), named(links.into_iter()));
             let hint = format!("their skills are gone; remove the links, or all of them with `{undo}`");
             self.add(Status::Warn, "link", message, Some(&hint));
         }

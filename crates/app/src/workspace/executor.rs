@@ -123,7 +123,7 @@ impl Workspace {
             let error = rows.fold(Error::no(what), |error, row| {
                 error.because(format!("{}: {}", row.name, row.detail))
             });
-            error.hint("run `rep doctor` to see what is missing; `rep run --sandbox=none` runs without, at your own risk")
+            error.hint("run `rep doctor --verbose` to see what is missing; `rep run --sandbox=none` runs without, at your own risk")
         })
     }
 }

@@ -332,8 +332,9 @@ impl Library {
             _ => error.hint(format!("near it: {}", near.join(", "))),
         };
         if all.is_empty() {
-            return error
-                .hint("there are no skills at all; run `rep doctor` to see where they are looked for");
+            return error.hint(
+                "there are no skills at all; run `rep doctor --verbose` to see where they are looked for",
+            );
         }
         if all.len() <= MAX_NAMES_SHOWN {
             error = error.hint(format!("there are: {}", all.join(", ")));

@@ -55,9 +55,8 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result
     let (catalog, tools) = (tokenizer.count(&session.catalog().text), tool_tokens(&session, tokenizer));
     let report = Report { tokenizer, turns: args.turns, catalog, tools, skills: costs(&session, tokenizer) };
     if report.skills.is_empty() {
-        return Err(
-            CliError::no("there are no skills").hint("run `rep doctor` to see where they are looked for")
-        );
+        return Err(CliError::no("there are no skills")
+            .hint("run `rep doctor --verbose` to see where they are looked for"));
     }
     if ui.is_json() {
         ui.write_json(&report.json())?;

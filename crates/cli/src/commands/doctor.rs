@@ -5,26 +5,34 @@ use std::sync::Arc;
 use clap::Args;
 use repertoire_app::doctor;
 use repertoire_app::view::{CheckStatus, CheckView, DoctorView};
+use repertoire_model::text::count;
 
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::ui::{Style, TerminalReporter, Ui, escape, wrap_indented};
+use crate::ui::{Style, TerminalReporter, Ui, wrap_indented};
 
 /// The columns before the message of a check.
 const INDENT: usize = "error topic     ".len();
 
+/// The most things to do that are shown at once.
+const MOST: usize = 5;
+
 /// Checks the set-up and says what to do
 ///
-/// Looks at the configuration files, every place that skills are looked for, the cache, where
-/// events are written, the library as a whole, and the clients that are connected to the MCP server.
-/// Exits with 1 when something is broken.
+/// Shows the things to do, the worst first. Looks at the configuration files, every place that
+/// skills are looked for, the cache, the store, the library as a whole, and the clients that are
+/// connected to the MCP server. Exits with 1 when something is broken.
 #[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {}
+pub(crate) struct DoctorArgs {
+    /// Show every check, those without a finding too
+    #[arg(long)]
+    verbose: bool,
+}
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &DoctorArgs) -> Result<Exit, CliError> {
     let reporter = Arc::new(TerminalReporter::new(ui, &env));
     let mut checks = doctor::checks(env, &globals.workspace_options(), reporter);
     for hint in checks.iter_mut().filter_map(|check| check.hint.as_mut()) {
@@ -37,20 +45,44 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -
         ui.write_json(&DoctorView { ok: worst != CheckStatus::Error, version, checks })?;
         return Ok(exit);
     }
-    for CheckView { status, topic, message, hint } in &checks {
-        let (word, style) = match status {
-            CheckStatus::Ok => ("ok   ", Style::Good),
-            CheckStatus::Info => ("info ", Style::Info),
-            CheckStatus::Warn => ("warn ", Style::Warning),
-            CheckStatus::Error => ("error", Style::Error),
-        };
-        let (word, topic) = (ui.paint(style, word), ui.paint(Style::Faint, &format!("{topic:<9}")));
-        let message = wrap_indented(&escape(message), ui.width(), INDENT);
-        writeln!(ui.out(), "{word} {topic} {message}")?;
-        if let Some(hint) = hint {
-            let hint = ui.paint(Style::Hint, &wrap_indented(&escape(hint), ui.width(), INDENT));
-            writeln!(ui.out(), "{:INDENT$}{hint}", "")?;
-        }
+    if args.verbose {
+        checks.iter().try_for_each(|check| write_check(ui, check))?;
+        return Ok(exit);
     }
+    let (mut to_do, fine): (Vec<CheckView>, Vec<CheckView>) =
+        checks.into_iter().partition(|check| check.status >= CheckStatus::Warn);
+    to_do.sort_by_key(|check| std::cmp::Reverse(check.status));
+    to_do.iter().take(MOST).try_for_each(|check| write_check(ui, check))?;
+    let rest = match (to_do.len(), fine.len()) {
+        (0, fine) => format!("nothing to do, {} fine", checks_are(fine)),
+        (number, fine) if number <= MOST => format!("{} fine", checks_are(fine)),
+        (number, fine) => format!("{} more to do, {} fine", number - MOST, checks_are(fine)),
+    };
+    let all = ui.with_options("`rep doctor --verbose`");
+    writeln!(ui.out(), "{rest}: {all} shows all")?;
     Ok(exit)
+}
+
+/// Returns the number of checks with its verb.
+fn checks_are(number: usize) -> String {
+    format!("{} {}", count(number, "check"), if number == 1 { "is" } else { "are" })
+}
+
+/// Writes a check with its advice.
+fn write_check(ui: &mut Ui, check: &CheckView) -> std::io::Result<()> {
+    let (word, style) = match check.status {
+        CheckStatus::Ok => ("ok   ", Style::Good),
+        CheckStatus::Info => ("info ", Style::Info),
+        CheckStatus::Warn => ("warn ", Style::Warning),
+        CheckStatus::Error => ("error", Style::Error),
+    };
+    let (word, topic) = (ui.paint(style, word), ui.paint(Style::Faint, &format!("{:<9}", check.topic)));
+    let wrapped = |text: &str| wrap_indented(&ui.shown(text), ui.width(), INDENT);
+    let (message, hint) = (wrapped(&check.message), check.hint.as_deref().map(wrapped));
+    writeln!(ui.out(), "{word} {topic} {message}")?;
+    if let Some(hint) = hint {
+        let hint = ui.paint(Style::Hint, &hint);
+        writeln!(ui.out(), "{:INDENT$}{hint}", "")?;
+    }
+    Ok(())
 }

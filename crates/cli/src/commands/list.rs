@@ -315,7 +315,9 @@ fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArg
     }
     let mut hints = Vec::new();
     if entries.is_empty() {
-        hints.push("no skills were found; run `rep doctor` to see where they are looked for".to_owned());
+        hints.push(
+            "no skills were found; run `rep doctor --verbose` to see where they are looked for".to_owned(),
+        );
         hints.push(workspace.hint_without_skills());
     }
     if faulty + flawed > 0 || !library.problems.is_empty() {

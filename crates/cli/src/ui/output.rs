@@ -7,6 +7,7 @@ use repertoire_sources::GitPrompt;
 use serde_json::{Map, Value};
 
 use super::escape::{escape, escape_lines};
+use super::home::with_tilde;
 use super::style::Style;
 use super::wrap::wrap_indented;
 use crate::env::{self, Env};
@@ -48,6 +49,8 @@ pub(crate) struct Ui {
     document: Option<Vec<u8>>,
     width: usize,
     err_width: usize,
+    /// The home directory, if a person reads the results.
+    home: Option<String>,
     /// The options `--root` of the command line, each with a blank behind it.
     root_options: String,
     /// The option `--config` of the command line, with a blank behind it.
@@ -80,6 +83,7 @@ impl Ui {
             document: None,
             width: if out_is_terminal { terminal } else { UNBOUNDED },
             err_width: if err_is_terminal { terminal } else { UNBOUNDED },
+            home: env.home().filter(|_| out_is_terminal).map(|home| home.display().to_string()),
             root_options: options("--root", &globals.root),
             config_option: options("--config", globals.config.as_slice()),
             profile_option: globals
@@ -159,6 +163,12 @@ impl Ui {
         style.paint(text, self.colour_err)
     }
 
+    /// Returns untrusted `text` for results, with `~` in paths of the user where a person reads them.
+    pub(crate) fn shown(&self, text: &str) -> String {
+        let text = escape(text);
+        self.home.as_ref().map_or_else(|| text.to_string(), |home| with_tilde(&text, home))
+    }
+
     /// Writes a warning, which is not part of the result.
     pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
         self.message(Style::Warning, "warning:", text)
@@ -178,7 +188,7 @@ impl Ui {
     /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
     pub(crate) fn message(&mut self, style: Style, word: &str, text: &str) -> io::Result<()> {
         self.out.flush()?;
-        let text = wrap_indented(&escape(text), self.err_width, word.len() + 1);
+        let text = wrap_indented(&self.shown(text), self.err_width, word.len() + 1);
         let word = self.paint_err(style, word);
         writeln!(self.err, "{word} {text}")
     }

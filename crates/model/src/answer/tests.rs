@@ -23,11 +23,16 @@ fn golden_tools() {
     insta::assert_snapshot!("tools", golden);
 }
 
+/// Returns the renderings in which an answer says which skill it is about; the body alone does not.
+fn with_marks() -> impl Iterator<Item = Render> {
+    Render::ALL.into_iter().filter(|render| *render != Render::Body)
+}
+
 /// Schemas of tools do not keep a load from being read back.
 #[test]
 fn loads_with_tools_are_recognised() {
     for (_, answer) in answers_about_tools().into_iter().take(1) {
-        for render in Render::ALL {
+        for render in with_marks() {
             let text = answer.render(render, &Wording::default());
             let found = recognise(&text).unwrap();
             assert_eq!(found.bodies(), answer.injections(), "{render:?}");
@@ -227,7 +232,7 @@ fn without_tools_nothing_points_at_them() {
 #[test]
 fn rendered_answers_are_recognised() {
     let wording = Wording::default();
-    for render in Render::ALL {
+    for render in with_marks() {
         for (title, answer) in answers() {
             let recognised = recognise(&answer.render(render, &wording));
             let expect = match &answer {
@@ -263,7 +268,7 @@ fn rendered_answers_are_recognised() {
 #[test]
 fn answers_are_recognised_with_text_around_them() {
     let answer = Answer::Loaded(Box::new(oversize()));
-    for render in Render::ALL {
+    for render in with_marks() {
         let text = answer.render(render, &Wording::default());
         let prefixes = ["", " \n", "<system>ok</system>\n", "Result:\n\n", "{\"status\": \"ok\"}\n"];
         for prefix in prefixes {
@@ -276,7 +281,7 @@ fn answers_are_recognised_with_text_around_them() {
         assert_eq!(recognise(&far), None, "{}", render.as_str());
     }
     for (title, answer) in answers() {
-        for render in Render::ALL {
+        for render in with_marks() {
             let text = answer.render(render, &Wording::default());
             let recognised = recognise(&text)
                 .filter(|recognised| !matches!(recognised, RecognisedAnswer::Failed if text.len() > 4_000));

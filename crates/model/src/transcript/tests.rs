@@ -156,7 +156,8 @@ fn the_text_of_a_result_decides_the_loaded_skill() {
         occasion: Occasion::First,
         notes: Vec::new(),
     };
-    for render in Render::ALL {
+    // The body alone does not say which skill it is.
+    for render in Render::ALL.into_iter().filter(|render| *render != Render::Body) {
         let text = Answer::Loaded(Box::new(loaded.clone())).render(render, &Wording::default());
         let is_certain = render != Render::Text;
         let expect =
