@@ -138,7 +138,7 @@ fn answers_that_are_no_stream_are_told() {
     assert_eq!(kind, ClientErrorKind::Malformed);
     assert_eq!(message, "URL/v1/messages answered with `text/html` and not with a stream of events");
     let server = Server::start(vec![Answer::Events(vec!["{oops".to_owned()])]);
-    assert!(fault(&server).1.starts_with("the service sent an event that is no JSON"));
+    assert!(fault(&server).1.starts_with("the service sent an event that is not JSON"));
 }
 
 #[test]

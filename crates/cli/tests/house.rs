@@ -470,7 +470,7 @@ fn forbidden_words_are_found_in_imports() {
 const INDEXES_WITH_LOGIC: &[(&str, &str)] =
     &[("crates/repertoire/src/provider/mod.rs", "the default methods of the trait `Provider`")];
 
-/// Returns whether an index holds functions or implementations; declaring a trait is no logic.
+/// Returns whether an index holds functions or implementations; declaring a trait is not logic.
 fn holds_logic(text: &str) -> bool {
     without_tests(text).lines().any(|line| {
         let is_item = line.starts_with(|c: char| c.is_alphabetic());

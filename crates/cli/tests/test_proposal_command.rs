@@ -207,7 +207,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     exit 2
     --- stdout
     --- stderr
-    error: `Bad Name` is no name of a skill
+    error: `Bad Name` is not a name of a skill
     ");
 }
 

@@ -73,7 +73,7 @@ impl Server {
         let transport = LineTransport::new(reader, writer, InFlight::default(), closing.clone());
         let abandoned = transport.abandoned.clone();
         let handler = Handler::new(view, Arc::clone(self.options()), &closing, abandoned.clone());
-        // A client that disconnects before it sends anything is no error.
+        // A client that disconnects before it sends anything is not an error.
         if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
         }

@@ -24,7 +24,7 @@ pub struct Manifest {
     pub license: Option<String>,
     /// `compatibility`.
     pub compatibility: Option<String>,
-    /// `metadata`, in the order written; a value that is no scalar is compact JSON.
+    /// `metadata`, in the order written; a value that is not a scalar is compact JSON.
     pub metadata: Vec<(String, String)>,
     /// `allowed-tools`, split outside parentheses.
     pub allowed_tools: Vec<String>,
@@ -307,7 +307,7 @@ impl Field<'_, '_, '_> {
             if let Some(fault) = file_glob::fault(glob) {
                 let (key, shown) = (self.key, text::shorten(glob, SHOWN_KEY_CHARS));
                 self.reporter
-                    .report(RuleId::PathsGlob, format!("`{shown}` in `{key}` is no glob: {fault}"))
+                    .report(RuleId::PathsGlob, format!("`{shown}` in `{key}` is not a glob: {fault}"))
                     .help("write paths in the project, as in \"src/**/*.{ts,tsx}\"")
                     .at(self.place.span(&range));
             }
@@ -404,7 +404,7 @@ impl Field<'_, '_, '_> {
 
     fn extension(&mut self, span: Span) {
         self.reporter
-            .report(RuleId::FieldExtension, format!("`{}` is no key of the open standard", self.key))
+            .report(RuleId::FieldExtension, format!("`{}` is not a key of the open standard", self.key))
             .help(if METADATA_FIELDS.contains(&self.key) {
                 format!("write it as a string under `metadata`: `{}: \"...\"`", self.key)
             } else {
@@ -582,7 +582,7 @@ mod tests {
         assert_eq!(manifest.paths, ["src/*.rs", "{a,b"]);
         assert_eq!(
             found,
-            ["4 paths-glob: `{a,b` in `paths` is no glob: it has a `{` without the other bracket"]
+            ["4 paths-glob: `{a,b` in `paths` is not a glob: it has a `{` without the other bracket"]
         );
     }
 

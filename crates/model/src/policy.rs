@@ -249,7 +249,7 @@ impl Policy {
         self.on_invalid == OnInvalid::Abort && self.quarantine_errors && !self.tolerates(source)
     }
 
-    /// Returns whether skills of `source` are no reason for the registry to refuse to open.
+    /// Returns whether skills of `source` are not a reason for the registry to refuse to open.
     pub(crate) fn tolerates(&self, source: &str) -> bool {
         let tier = source.split(':').next();
         self.tolerated_sources.iter().any(|tolerated| tolerated == source || Some(&**tolerated) == tier)

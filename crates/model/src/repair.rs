@@ -59,7 +59,7 @@ pub struct RecoveredEntries {
     pub repairs: Vec<Repair>,
 }
 
-/// The fields that are running text, so that lines which are no YAML can only be more of it.
+/// The fields that are running text, so that lines which are not YAML can only be more of it.
 const TEXT_FIELDS: [&str; 2] = ["name", "description"];
 
 /// The field that people write as a number and mean as text.
@@ -87,7 +87,7 @@ pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
             Ok(entries) => {
                 recovery.entries.extend(entries.into_iter().map(|entry| shifted(entry, chunk.start)))
             }
-            // Breaking the budget is no slip of the pen.
+            // Breaking the budget is not a slip of the pen.
             Err(fault) if fault.over_budget => return None,
             Err(fault) => {
                 let (entries, mut repair) = repair_entry(source, fault, &mut nodes)?;

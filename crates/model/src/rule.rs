@@ -125,7 +125,7 @@ rules! {
     ToolsFile "tools-file" [E E W E] "schema.json declares no tools that can be read";
     ToolsPython "tools-python" [I I - I] "the tools of the skill are the functions of its tools.py, which has no schema.json";
     ToolName "tool-name" [E E E E] "a tool has a name that it cannot have: none, one twice, or that of a skill or of a tool that every agent has";
-    ToolSchema "tool-schema" [E E W E] "the parameters of a tool are no JSON Schema of an object";
+    ToolSchema "tool-schema" [E E W E] "the parameters of a tool are not a JSON Schema of an object";
     ToolField "tool-field" [W E W E] "what a tool asks for cannot be understood and is not granted";
     ToolRepository "tool-repository" [E E W E] "a tool asks to write the git repository, which only `host` commands do";
     ToolHandler "tool-handler" [W W I W] "nothing in the skill runs a tool that it declares";

@@ -103,7 +103,7 @@ impl ArchiveUnpacker<'_> {
                 EntryType::Symlink | EntryType::Link => {
                     return Err(UnpackFault::Entry(format!("`{path}` is a link")));
                 }
-                _ => return Err(UnpackFault::Entry(format!("`{path}` is no regular file"))),
+                _ => return Err(UnpackFault::Entry(format!("`{path}` is not a regular file"))),
             }
             let is_executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
             self.add(&path, is_executable, entry)?;
@@ -262,7 +262,7 @@ mod tests {
         }
         check(&tar(&[("link", EntryType::Symlink, b"")]), "`link` is a link");
         check(&tar(&[("link", EntryType::Link, b"")]), "`link` is a link");
-        check(&tar(&[("pipe", EntryType::Fifo, b"")]), "`pipe` is no regular file");
+        check(&tar(&[("pipe", EntryType::Fifo, b"")]), "`pipe` is not a regular file");
         check(&zip(&[("link", 0o120_777, b"/etc/passwd")]), "`link` is a link");
         check(
             &tar(&[("SKILL.md", regular, b"x"), ("Skill.md", regular, b"x")]),

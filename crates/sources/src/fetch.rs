@@ -120,7 +120,7 @@ fn unpacked(
     })
 }
 
-/// Returns the only directory in `tree`, if there is nothing else and it is no skill itself: most archives have one around everything.
+/// Returns the only directory in `tree`, if there is nothing else and it is not a skill itself: most archives have one around everything.
 fn without_wrapper(tree: PathBuf) -> PathBuf {
     let children: Vec<PathBuf> =
         fs::read_dir(&tree).into_iter().flatten().flatten().map(|child| child.path()).collect();

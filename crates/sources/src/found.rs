@@ -92,7 +92,7 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     if found.iter().any(|skill| is_offered(tree, skill)) {
         found.retain(|skill| is_offered(tree, skill));
     }
-    // A copy of a skill, as repositories keep one for each client, is no second skill.
+    // A copy of a skill, as repositories keep one for each client, is not a second skill.
     found.dedup_by(|later, first| {
         later.name == first.name && later.digest == first.digest && first.fault.is_none()
     });
@@ -178,7 +178,7 @@ fn without_root(tree: &FetchedTree, resolved: &Path, message: &str) -> String {
     without(&without(message, resolved), &tree.root)
 }
 
-/// Returns the reason that `files` are no sound skill called `name`.
+/// Returns the reason that `files` are not a sound skill called `name`.
 pub fn manifest_fault(files: &SkillFiles, name: &SkillName, policy: &Policy) -> Option<String> {
     let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
     let Some((path, file)) = manifest else { return Some("it has no SKILL.md".to_owned()) };

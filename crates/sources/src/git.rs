@@ -321,7 +321,7 @@ impl Git {
         filter: Filter,
     ) -> Result<(String, Vec<String>), Error> {
         if let Some(reference) = reference.filter(|reference| !is_reference(reference)) {
-            let message = format!("`{reference}` is no name of a branch, a tag or a commit");
+            let message = format!("`{reference}` is not a name of a branch, a tag or a commit");
             return Err(Error::new(ErrorKind::InvalidSource, message));
         }
         let _ = fs::remove_dir_all(&self.directory);

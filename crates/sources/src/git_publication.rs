@@ -26,7 +26,10 @@ impl GitPublication {
     /// Clones the branch `branch` of the repository at `url`, or its default branch. A branch that is not there begins at the default one.
     pub fn clone(url: &str, branch: Option<&str>, options: &FetchOptions) -> Result<Self, Error> {
         if let Some(branch) = branch.filter(|branch| !is_reference(branch)) {
-            return Err(Error::new(ErrorKind::InvalidSource, format!("`{branch}` is no name of a branch")));
+            return Err(Error::new(
+                ErrorKind::InvalidSource,
+                format!("`{branch}` is not a name of a branch"),
+            ));
         }
         let scratch = Scratch::create(&options.scratch)?;
         let (url_text, prompt) = (url.to_owned(), options.prompt);

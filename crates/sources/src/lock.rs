@@ -178,7 +178,7 @@ impl SkillToml {
         let of = |what: &str| format!("`{}` has no valid {what}", self.name);
         let name = SkillName::new(&self.name)
             .filter(|name| name.as_str() == self.name && SkillPath::new(name.as_str()).is_ok())
-            .ok_or_else(|| format!("`{}` is no name of a skill", self.name))?;
+            .ok_or_else(|| format!("`{}` is not a name of a skill", self.name))?;
         let digest = Digest::parse(&self.digest).ok_or_else(|| of("digest"))?;
         // They become arguments of git.
         let is_word = |text: &String| {
@@ -304,7 +304,7 @@ mod tests {
         let text = lock.to_text().unwrap();
         for (from, to, reason) in [
             ("version = 1", "version = 2", "version 2 is not known"),
-            ("name = \"pdf\"", "name = \"../pdf\"", "`../pdf` is no name of a skill"),
+            ("name = \"pdf\"", "name = \"../pdf\"", "`../pdf` is not a name of a skill"),
             ("digest = \"sha256", "digest = \"md5", "no valid digest"),
             ("\"SKILL.md\"", "\"../SKILL.md\"", "no valid digests of files"),
             ("[[skill]]", "<<<<<<< HEAD", "line 4: "),

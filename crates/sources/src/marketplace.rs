@@ -32,7 +32,7 @@ pub(crate) fn plugins_elsewhere(root: &Path) -> Result<Vec<PluginElsewhere>, Str
         return Ok(Vec::new());
     };
     let Ok(marketplace) = serde_json::from_slice::<Value>(&bytes) else {
-        return Err(format!("{MARKETPLACE_FILE} is no JSON"));
+        return Err(format!("{MARKETPLACE_FILE} is not JSON"));
     };
     let plugins = marketplace["plugins"].as_array().map(Vec::as_slice).unwrap_or_default();
     Ok(plugins.iter().filter_map(plugin_elsewhere).take(MAX_PLUGINS).collect())

@@ -26,9 +26,9 @@ pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     let mut tree = TreeWriter::create(&root, LIMITS)?;
     unpack("the archive", bytes, "", &mut tree)?;
     let unpacked = read_installed(&root).map_err(|error| {
-        // The scratch directory is no matter of the sender.
+        // The scratch directory is not a matter of the sender.
         let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-        Error::new(ErrorKind::Refused, format!("the archive is no skill: {reason}"))
+        Error::new(ErrorKind::Refused, format!("the archive is not a skill: {reason}"))
     })?;
     Ok(without_top(unpacked.unwrap_or_default().files))
 }

@@ -32,7 +32,7 @@ pub fn send_version(
 ) -> Result<(u16, Vec<u8>), Error> {
     let server = address.trim_end_matches('/');
     if !is_valid(server) {
-        return Err(Error::new(ErrorKind::InvalidSource, format!("{server} is no address of a server"))
+        return Err(Error::new(ErrorKind::InvalidSource, format!("{server} is not an address of a server"))
             .hint("it begins with https://; http:// is for this machine alone"));
     }
     let word = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);

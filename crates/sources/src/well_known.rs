@@ -39,8 +39,9 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
     let wanted = &options.wanted[..];
     let client = SourceClient::new(url, options.token.as_deref(), &options.http);
     let (address, index) = index(&client, url)?;
-    let broken =
-        |reason: &str| Error::new(ErrorKind::Refused, format!("{address} is no index of skills: {reason}"));
+    let broken = |reason: &str| {
+        Error::new(ErrorKind::Refused, format!("{address} is not an index of skills: {reason}"))
+    };
     let index: Value = serde_json::from_slice(&index).map_err(|error| broken(&error.to_string()))?;
     let is_new = match index.get("$schema").map(Value::as_str) {
         None => false,
@@ -70,7 +71,7 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
             old_skill(&client, &address, &name, skill, tree, &mut fetched)
         };
         match result {
-            // One bad entry is no reason to refuse the others.
+            // One bad entry is not a reason to refuse the others.
             Err(error)
                 if (wanted.len() != 1 || options.single_bad_entry == BadEntry::LeaveOut)
                     && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>

@@ -30,7 +30,7 @@ fn open_with(
     match location.split_once("://") {
         Some(("postgres" | "postgresql", _)) => Ok(Arc::new(open_postgres(location, certificates)?)),
         Some((scheme, _)) => Err(Error::new(ErrorKind::Store).because(format!(
-            "`{scheme}` is no kind of store; give the path of a file, or postgres://user:password@host/database"
+            "`{scheme}` is not a kind of store; give the path of a file, or postgres://user:password@host/database"
         ))),
         None => Ok(Arc::new(SqliteStore::open(location)?)),
     }

@@ -85,7 +85,7 @@ impl EventSink for MetricsSink {
     }
 }
 
-/// The metrics that are no counts of events.
+/// The metrics that are not counts of events.
 pub(crate) struct Gauges<'a> {
     pub(crate) registry: &'a Registry,
     /// The events that the journal dropped, if there is one.

@@ -139,7 +139,7 @@ fn server(lazy: &LazyStore, sink: &Arc<MemorySink>) -> Server {
         options.version = "0.0.0".to_owned();
         options.dashboard.is_served = true;
         options.dashboard.store = Some(lazy.clone());
-        let unpack = |_: &[u8]| Err("it is no archive".to_owned());
+        let unpack = |_: &[u8]| Err("it is not an archive".to_owned());
         let channels = channels.map(str::to_owned).to_vec();
         options.publish = Some(PublishOptions::new(Arc::clone(&proposer), channels, unpack));
     });

@@ -89,7 +89,7 @@ pub const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
 pub const TERM: &str = "TERM";
 
-/// The variables that are no key of the configuration, with their meaning. A key `a.b` of the configuration is also
+/// The variables that are not a key of the configuration, with their meaning. A key `a.b` of the configuration is also
 /// read from `REPERTOIRE_A_B`; see [`variable_of`].
 pub const VARIABLES: &[(&str, &str)] = &[
     (CONFIG, "A configuration file to use instead of the project's and the user's. Like `--config`."),

@@ -24,7 +24,7 @@ use crate::error::Error;
 /// The largest file with a token, in bytes.
 const MAX_TOKEN: u64 = 16 * 1024;
 
-/// The directory of a project for what is no part of it.
+/// The directory of a project for what is not a part of it.
 const OWN_DIRECTORY: &str = ".repertoire";
 
 /// A change that was interrupted, and is completed or undone now as far as possible.

@@ -255,7 +255,8 @@ impl Workspace {
     pub fn proposal_rules(&self) -> Result<ProposalRules, Error> {
         let settings = &self.settings.proposals;
         let patterns = |key: &str, texts: &[String]| -> Result<Vec<Pattern>, Error> {
-            let bad = |text: &str, fault| format!("proposals.{key}: `{text}` is no name of a skill: {fault}");
+            let bad =
+                |text: &str, fault| format!("proposals.{key}: `{text}` is not a name of a skill: {fault}");
             let pattern = |text: &String| {
                 Pattern::new(text).map_err(|fault| Error::usage(bad(text, fault.to_string())))
             };

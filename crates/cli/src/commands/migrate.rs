@@ -180,7 +180,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Res
             hint_at_split(ui, &found.roles)?;
         }
     }
-    // A plan that finds everything done is no failure; a skill that was to be written and was not is one.
+    // A plan that finds everything done is not a failure; a skill that was to be written and was not is one.
     let is_done =
         |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!args.write && role.is_there());
     let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);

@@ -165,7 +165,7 @@ fn removal(
         }
         let other = installed.others.first()?;
         if other.is_empty() {
-            return Some("is no directory any more".to_owned());
+            return Some("is not a directory any more".to_owned());
         }
         Some(format!("has other files, such as {other}, which would go with it"))
     });

@@ -198,7 +198,7 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
         _ => SkillPath::new(file),
     };
     path.map(|path| Some((kind, path)))
-        .map_err(|fault| CliError::no(format!("`{file}` is no path in a skill")).because(fault))
+        .map_err(|fault| CliError::no(format!("`{file}` is not a path in a skill")).because(fault))
 }
 
 /// Returns the requested lines of the file `path`.
@@ -232,7 +232,7 @@ fn expect_lines(args: &ShowArgs, total: usize) -> Result<(), CliError> {
 fn line_range(text: &str) -> Result<LineRange, String> {
     let number = |part: &str| match part {
         "" => Ok(None),
-        _ => part.parse::<usize>().map(Some).map_err(|_| format!("`{part}` is no line number")),
+        _ => part.parse::<usize>().map(Some).map_err(|_| format!("`{part}` is not a line number")),
     };
     let range = match text.split_once(':') {
         Some((start, end)) => LineRange::new(number(start)?, number(end)?),

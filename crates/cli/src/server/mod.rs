@@ -263,7 +263,7 @@ fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
     options.extension = settings.mcp_extension && !args.no_extension;
     options.result = args.result.as_deref().and_then(Render::parse).unwrap_or(settings.mcp_result);
     let (here, home) = (workspace.env.working_directory(), workspace.env.home());
-    // Some applications start servers in the home directory, which is no project.
+    // Some applications start servers in the home directory, which is not a project.
     let is_home = home.as_ref().is_some_and(|home| home.canonicalize().ok() == here.canonicalize().ok());
     let is_project = !is_home && repository_root(here, home.as_deref()).is_some();
     options.project = is_project.then(|| here.to_owned());
@@ -331,7 +331,7 @@ fn http_options(workspace: &Workspace, args: &ServeArgs, address: &str) -> Resul
     options.access_log = access_log::open(workspace)?;
     for text in &settings.http_proxies {
         let range = AddressRange::parse(text).ok_or_else(|| {
-            CliError::usage(format!("http.trusted_proxies: `{text}` is no address"))
+            CliError::usage(format!("http.trusted_proxies: `{text}` is not an address"))
                 .hint("write 10.0.0.7, 10.0.0.0/8 or fd00::/8")
         })?;
         options.trusted_proxies.push(range);

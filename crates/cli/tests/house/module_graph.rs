@@ -146,7 +146,7 @@ fn tokens(text: &str) -> Vec<String> {
             at = match (next, chars.get(at + 2)) {
                 (Some('\\'), _) => (at + 3..chars.len()).find(|end| chars[*end] == '\'').unwrap_or(at) + 1,
                 (_, Some('\'')) => at + 3,
-                // A lifetime: its name is no path.
+                // A lifetime: its name is not a path.
                 _ => at + 1 + chars[at + 1..].iter().take_while(|c| is_word(**c)).count(),
             };
         } else if is_word(c) {

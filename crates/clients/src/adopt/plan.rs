@@ -123,7 +123,7 @@ fn copies<'l>(
     for copies in copies.values_mut() {
         let movable = copies.iter().filter(|copy| copy.fixed.is_none());
         let movable: Vec<PathBuf> = movable.map(|copy| paths::resolved(&copy.path)).collect();
-        // A link to a copy is no copy.
+        // A link to a copy is not a copy.
         copies.retain(|copy| copy.fixed.is_none() || !movable.contains(&paths::resolved(&copy.path)));
     }
     copies.retain(|_, copies| copies.iter().any(|copy| copy.fixed.is_none()));
@@ -189,7 +189,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// The files of a copy that are no part of the skill, each with the checksum of its bytes or of the target of a link; `None` for all
+/// The files of a copy that are not part of the skill, each with the checksum of its bytes or of the target of a link; `None` for all
 /// that is not compared, such as a large file.
 type OtherFiles = BTreeMap<String, Option<Digest>>;
 
@@ -274,7 +274,7 @@ fn gathered(
             )
         });
     }
-    // Something else may stand in the one place: a link, or a directory that is no skill.
+    // Something else may stand in the one place: a link, or a directory that is not a skill.
     if target.symlink_metadata().is_ok()
         && !copies.iter().any(|copy| copy.fixed.is_none() && is_target(&copy))
     {

@@ -68,7 +68,7 @@ pub fn chosen(
 /// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
 fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
     let has_directory = |client: &Client| {
-        // The one place is no sign of a particular client.
+        // The one place is not a sign of a particular client.
         let own = places.skills(client, Owner::Project).into_iter().find(|own| !own.ends_with(CANONICAL));
         own.and_then(|own| own.parent().map(Path::is_dir)).unwrap_or(false)
     };

@@ -56,7 +56,7 @@ enum RequestKind {
     InvalidParams(Value),
     /// Any other request.
     Call(RequestId),
-    /// Notifications, DELETE, and bodies that are no message.
+    /// Notifications, DELETE, and bodies that are not a message.
     Other,
 }
 
@@ -275,7 +275,7 @@ impl Endpoint {
                 *ended.status_mut() = StatusCode::NO_CONTENT;
                 ended
             }
-            // rmcp answers 415 to a JSON body that is no message.
+            // rmcp answers 415 to a JSON body that is not a message.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if method == Method::POST && is_json => {
                 invalid_message(&body).unwrap_or(response)
             }
@@ -421,7 +421,7 @@ fn bad_request_reason(text: &str) -> String {
     }
 }
 
-/// Returns the response to a body that is no message.
+/// Returns the response to a body that is not a message.
 fn invalid_message(body: &[u8]) -> Option<EndpointResponse> {
     match decode(body) {
         DecodedMessage::Message(_) => None,

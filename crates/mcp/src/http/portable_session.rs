@@ -51,7 +51,7 @@ impl PortableSession {
         (id.len() <= MAX_ID).then_some(id)
     }
 
-    /// Returns the session with this id; `None` if it is no such id, or one of another principal.
+    /// Returns the session with this id; `None` if it is not such an id, or one of another principal.
     pub(super) fn parse(id: &str, principal: Option<&str>) -> Option<Self> {
         let (inner, rest) = id.split_once(SEPARATOR).filter(|_| id.len() <= MAX_ID)?;
         let value: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(rest).ok()?).ok()?;

@@ -205,7 +205,7 @@ mod tests {
         let mut answer = response.into_body();
         drop(handled);
         answer.frame().await.unwrap().unwrap();
-        assert!(session.open_request(&one).is_none(), "a keep-alive is no answer");
+        assert!(session.open_request(&one).is_none(), "a keep-alive is not an answer");
         answer.frame().await.unwrap().unwrap();
         assert!(session.open_request(&one).is_some(), "the stream need not have ended");
         drop(answer);

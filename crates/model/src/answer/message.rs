@@ -159,10 +159,10 @@ impl Fault {
                     "" => format!("Name a file of the skill: {reason}."),
                     path if path.starts_with('/') || path.split('/').any(|component| component == "..") => {
                         format!(
-                            "Path traversal detected: `{path}` is no path of a file in a skill: {reason}."
+                            "Path traversal detected: `{path}` is not a path of a file in a skill: {reason}."
                         )
                     }
-                    path => format!("`{path}` is no path of a file in a skill: {reason}."),
+                    path => format!("`{path}` is not a path of a file in a skill: {reason}."),
                 }
             }
             FaultKind::NoFile { path, near } => {

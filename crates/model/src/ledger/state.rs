@@ -71,7 +71,7 @@ impl Ledger {
         self.skills.get(name).map(|entry| &entry.record)
     }
 
-    /// Returns whether the instructions of `name` are in the context. A text that is no name is absent.
+    /// Returns whether the instructions of `name` are in the context. A text that is not a name is absent.
     pub fn presence(&self, name: &str) -> Presence {
         self.skills.get(name).map_or(Presence::Absent, |entry| entry.record.presence)
     }

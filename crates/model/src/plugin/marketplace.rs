@@ -88,7 +88,7 @@ fn source(source: Option<&Value>) -> Result<Option<String>, String> {
                 Some("url" | "git") => &["url"],
                 Some("git-subdir") => &["url", "path"],
                 Some("npm" | "pip") => &["package"],
-                Some(other) => return Err(format!("`{other}` is no kind of source")),
+                Some(other) => return Err(format!("`{other}` is not a kind of source")),
                 None => return Err("`source.source` is missing".to_owned()),
             };
             return match needed.iter().find(|key| text(key).is_none_or(str::is_empty)) {

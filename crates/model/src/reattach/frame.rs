@@ -42,7 +42,7 @@ pub(super) fn body(candidate: &ReattachCandidate<'_>) -> String {
     format!("<skill name=\"{name}\" digest=\"{digest}\">\n{}\n</skill>\n", guard(body))
 }
 
-/// Returns the essence, which is no exact copy and so is not stamped.
+/// Returns the essence, which is not an exact copy and so is not stamped.
 pub(super) fn essence(candidate: &ReattachCandidate<'_>, wording: &Wording) -> String {
     let ReattachCandidate { name, essence, .. } = candidate;
     let load = &wording.load;
@@ -81,7 +81,7 @@ pub fn recognise(text: &str) -> Vec<Injection> {
 /// Returns the bodies behind the guidance.
 fn inside(text: &str) -> Option<Vec<Injection>> {
     let (_, pieces) = text.split_once('\n')?;
-    // Anything else is no body, and an answer's other forms have no place here.
+    // Anything else is not a body, and an answer's other forms have no place here.
     match answer::recognise(pieces).filter(|_| pieces.starts_with("<skill "))? {
         RecognisedAnswer::Bodies(injections) => Some(injections.into_iter().rev().collect()),
         _ => None,

@@ -315,7 +315,7 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
     (!paragraph.is_empty()).then(|| text::shorten(&paragraph, DERIVED_CHARS))
 }
 
-/// Returns `body` without the comments of HTML in it; one that does not end is no comment.
+/// Returns `body` without the comments of HTML in it; one that does not end is not a comment.
 fn without_comments(body: &str) -> String {
     let (mut kept, mut rest) = (String::with_capacity(body.len()), body);
     while let Some((before, comment)) = rest.split_once("<!--")

@@ -390,7 +390,7 @@ pub const KEYS: &[Key] = &[
     key!("reload.poll_ms" milliseconds MIN_POLL_MS to MAX_INTERVAL_MS, reload.poll, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
     key!("reload.cooldown_ms" milliseconds 0 to MAX_INTERVAL_MS, reload.cooldown, "The least milliseconds between two looks at a library that is followed on use."),
     key!("binding.role_default" words of RoleBinding, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
-    key!("roles.directories" paths role_directories, None, "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the project's root, are always looked at."),
+    key!("roles.directories" paths role_directories, None, "Directories with a `system_prompt.md` for each role that is not a skill; the last two, below the project's root, are always looked at."),
     key!("subagent.inherit" words of Inherit, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
     key!("mcp.tools" ValueKind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" ValueKind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),

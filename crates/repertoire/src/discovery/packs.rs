@@ -64,7 +64,7 @@ impl Finder<'_> {
     }
 
     fn pack(&mut self, path: &Path, name: &str) {
-        // A file beside packs is no pack; a link that leads nowhere was meant to be one.
+        // A file beside packs is not a pack; a link that leads nowhere was meant to be one.
         if path.is_file() {
             return;
         }

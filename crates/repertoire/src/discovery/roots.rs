@@ -124,7 +124,7 @@ pub enum Presence {
     Found,
     /// Nothing.
     Missing,
-    /// Something that is no directory, or that may not be read.
+    /// Something that is not a directory, or that may not be read.
     NotDirectory,
     /// The very directory that the root with this label leads to.
     SameAs(String),
@@ -290,7 +290,7 @@ fn is_repository(directory: &Path) -> bool {
 
 /// Returns the directories from `working_directory` up to that of its repository.
 ///
-/// Without a repository it is the working directory alone. Home, and what is above it, is no project of someone who
+/// Without a repository it is the working directory alone. Home, and what is above it, is not a project of someone who
 /// works below: a repository of dot files there would otherwise own everything.
 fn project_directories<'a>(working_directory: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
     let mut directories = Vec::new();

@@ -269,7 +269,7 @@ mod tests {
             block_on(library.reload());
             wait_for(number);
         }
-        // A broken file is no version.
+        // A broken file is not a version.
         fs::write(skill.join("SKILL.md"), "---\nname: greet\n").unwrap();
         block_on(library.reload());
         drop(recorder);

@@ -59,7 +59,7 @@ pub fn write_skill_of_batch(
         Err(error) => return Err(fail(error)),
     };
     let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
-        return Err(fail(io::Error::other("it is no directory that can be replaced")));
+        return Err(fail(io::Error::other("it is not a directory that can be replaced")));
     };
     let exists = target.symlink_metadata().is_ok();
     if !exists {
@@ -219,7 +219,7 @@ impl StagedSkill<'_> {
                 create_real_directory(self.staging, &path.as_str()[..end])?;
             }
             if to.symlink_metadata().is_ok() {
-                return Err(io::Error::other(format!("{path} exists, but is no file of the skill")).into());
+                return Err(io::Error::other(format!("{path} exists, but is not a file of the skill")).into());
             }
             write_file(&to, file, None)?;
             if let Ok(metadata) = self.target.symlink_metadata() {

@@ -60,7 +60,10 @@ impl Pack {
         let name = SkillName::slug(&letters.collect::<String>())?;
         let mut notes = Vec::new();
         if name.as_str() != role.name {
-            notes.push(format!("the skill is called `{name}`, because `{}` is no standard name", role.name));
+            notes.push(format!(
+                "the skill is called `{name}`, because `{}` is not a standard name",
+                role.name
+            ));
         }
         let config = role.config.as_deref().map(Config::of).unwrap_or_default();
         let own = PromptFields::of(

@@ -148,7 +148,7 @@ impl RoleResolver {
 
     /// Returns the prompt for `role`.
     ///
-    /// Fails with [`ErrorKind::InvalidRole`] where `role` is no name that a skill could have, with
+    /// Fails with [`ErrorKind::InvalidRole`] where `role` is not a name that a skill could have, with
     /// [`ErrorKind::InvalidSkill`] where there is a skill of that name and it is quarantined or broken, and with the error of the
     /// file if it exists and cannot be read or rendered: a role with a prompt never gets the stub instead.
     pub async fn resolve(&self, role: &str) -> Result<RolePrompt, Error> {

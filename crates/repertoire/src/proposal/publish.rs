@@ -129,7 +129,7 @@ pub enum PublishFault {
         /// The number of the proposal.
         proposal: u64,
     },
-    /// The files are no valid skill, or cannot be proposed.
+    /// The files are not a valid skill, or cannot be proposed.
     Refused(ProposalRefusal),
     /// The store failed.
     Failed(Error),

@@ -33,7 +33,7 @@ pub enum ProposalRefusal {
     NotText(String),
     /// It has a file whose name differs from that of another only in case, or that would have to be a directory too.
     Clash(String, String),
-    /// The result is no valid skill.
+    /// The result is not a valid skill.
     Broken(String),
     /// The result has another name.
     Renamed(String),

@@ -78,7 +78,7 @@ async fn about<'s>(
     let request = SearchRequest::new(query, known.len() + MAX_RANKED);
     let hits = session.search(snapshot, &request).await;
     let least = hits.first().map_or(0.0, |best| best.score * LEAST_SHARE);
-    // Of skills that share no word with it, some are always the nearest; a list is no place for them.
+    // Of skills that share no word with it, some are always the nearest; a list is not a place for them.
     let is_about = |hit: &&SearchHit| !hit.words.is_empty() && hit.score >= least;
     let new = hits.iter().filter(|hit| is_about(hit) && !known.contains(&hit.entry.index()));
     let room = MAX_RANKED.min(MAX_LISTED - listed.len());

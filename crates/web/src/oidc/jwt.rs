@@ -64,7 +64,7 @@ impl<'t> UnverifiedToken<'t> {
             return Err(OidcFault::Token("no key of the provider signed it"));
         }
         let claims = decode(self.claims).and_then(|claims| serde_json::from_slice(&claims).ok());
-        claims.map(Claims).ok_or(OidcFault::Token("its claims are no JSON object"))
+        claims.map(Claims).ok_or(OidcFault::Token("its claims are not a JSON object"))
     }
 }
 

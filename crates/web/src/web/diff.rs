@@ -106,7 +106,7 @@ pub(super) struct DiffFile {
     pub(super) change: &'static str,
     /// The parts that changed.
     pub(super) hunks: Vec<Hunk>,
-    /// Lines about the file that are no part of it, such as changed modes.
+    /// Lines about the file that are not part of it, such as changed modes.
     pub(super) notes: Vec<String>,
 }
 

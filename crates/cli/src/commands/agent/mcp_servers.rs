@@ -116,7 +116,7 @@ pub(super) fn start(
 fn read(path: &Path) -> Result<McpFile, CliError> {
     let bytes = regular_file::read(path, MAX_BYTES).map_err(|error| CliError::io("read", path, error))?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::usage(format!("{} is no file of MCP servers", path.display()))
+        CliError::usage(format!("{} is not a file of MCP servers", path.display()))
             .because(error)
             .hint("it looks like `{\"mcpServers\": {\"name\": {\"command\": \"program\", \"args\": []}}}`")
     })

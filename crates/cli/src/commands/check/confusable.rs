@@ -40,7 +40,7 @@ pub(super) fn find<'a>(
 
 /// Returns a finding about every skill that is shadowed by a skill with the same text.
 ///
-/// Agents are never offered both, so these are no pairs that they could confuse.
+/// Agents are never offered both, so these are not pairs that they could confuse.
 fn copies(library: &Library, policy: &Policy) -> Vec<(usize, Diagnostic)> {
     let mut found = Vec::new();
     for group in library.snapshot.entries().chunk_by(|a, b| a.name() == b.name()) {

@@ -23,7 +23,7 @@ const CLAUDE_MANIFEST: &str = ".claude-plugin/plugin.json";
 /// Runs the command.
 pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &PluginPackArgs) -> Result<Exit, CliError> {
     if !is_plugin_name(&args.name) {
-        return Err(CliError::usage(format!("`{}` is no name of a plugin", args.name))
+        return Err(CliError::usage(format!("`{}` is not a name of a plugin", args.name))
             .hint("it may have 1 to 64 lower-case letters, digits, single hyphens and single periods"));
     }
     let library = files::library(workspace);

@@ -50,7 +50,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<
     let outcome = match &args.new {
         Some(directory) => {
             let name = SkillName::new(&args.name)
-                .ok_or_else(|| CliError::usage(format!("`{}` is no name of a skill", args.name)))?;
+                .ok_or_else(|| CliError::usage(format!("`{}` is not a name of a skill", args.name)))?;
             let files = files_of(workspace, directory)?;
             block_on(proposer.propose_skill(&library.registry, &name, files, text))
         }

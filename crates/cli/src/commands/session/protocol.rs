@@ -367,7 +367,7 @@ fn loaded(session: &Session) -> Map<String, Value> {
 /// Returns the context that a compaction left: the names of skills, or messages.
 fn kept(items: &[Value]) -> Result<KeptContext, ProtocolRefusal> {
     if items.iter().all(Value::is_string) {
-        // Texts that are no names of skills are ignored.
+        // Texts that are not names of skills are ignored.
         let names = items.iter().filter_map(Value::as_str).filter_map(SkillName::new);
         return Ok(KeptContext::Skills(names.collect()));
     }

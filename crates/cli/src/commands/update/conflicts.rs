@@ -106,7 +106,7 @@ pub(super) fn write(
             fs::set_permissions(&target, mode).map_err(|error| CliError::io("write", &target, error))?;
         }
     }
-    // The copies are no part of the project.
+    // The copies are not part of the project.
     if let Some(own) = installation.conflicts.parent().filter(|own| own.ends_with(".repertoire")) {
         let ignore = own.join(".gitignore");
         // What is there stays, also a link.
@@ -194,7 +194,7 @@ pub(super) fn resolved(
             .hint("change or remove it, or take the copy as it is with --force"));
     }
     if let Some(fault) = manifest_fault(&copied, name, policy) {
-        return Err(CliError::no(format!("{} is no sound skill: {fault}", copy.display()))
+        return Err(CliError::no(format!("{} is not a sound skill: {fault}", copy.display()))
             .hint("edit the copy, then run it again"));
     }
     let file = entry_file(installation, name);

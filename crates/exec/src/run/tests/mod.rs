@@ -256,7 +256,7 @@ fn arguments_are_checked_against_the_schema_before_a_run() {
     load(&session, "maths");
     let text = call(&session, "maths", "add", json!({"a": "1", "c": 3}));
     let expect = "<skill_error kind=\"bad_arguments\" source=\"test\">The arguments of `add` are not as its schema says: `b` is missing; \
-                  `a` must be an integer; `c` is no parameter (did you mean `a`?). Nothing was run.</skill_error>";
+                  `a` must be an integer; `c` is not a parameter (did you mean `a`?). Nothing was run.</skill_error>";
     assert_eq!(text, expect);
     assert!(world.sandbox.jobs.lock().unwrap().is_empty());
     assert!(call(&session, "maths", "gone", json!({})).contains("Its tools: add, fail, table."));

@@ -94,7 +94,7 @@ impl Mark {
 
 /// Returns `true` if `text`, which follows a `<`, makes it a tag of one of our elements.
 ///
-/// A model is no parser, so everything that looks like a tag is one: in any case, with blanks, with invisible
+/// A model is not a parser, so everything that looks like a tag is one: in any case, with blanks, with invisible
 /// characters.
 fn is_rest_of_tag(text: &str) -> bool {
     let mut chars = text.chars().filter(|c| !is_unseen(*c)).peekable();

@@ -31,7 +31,7 @@ const MAX_REASONS: usize = 3;
 /// The most characters of a reason that are reported.
 const MAX_REASON_CHARS: usize = 160;
 
-/// Returns whether `document`, made of a file of `length` bytes without blanks, is no version that could follow `good`.
+/// Returns whether `document`, made of a file of `length` bytes without blanks, is not a version that could follow `good`.
 ///
 /// A file that is empty is one that is about to be written, unless it always was.
 pub(super) fn is_broken(document: &Document, length: usize, good: &Document) -> bool {

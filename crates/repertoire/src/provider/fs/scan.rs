@@ -244,7 +244,7 @@ impl Scanner<'_> {
                 return scan.problems.extend(self.stray(&skill.listed.manifest_file));
             }
             if !self.options.limits.nested && !is_bare && (is_named_after_root || !is_beside) {
-                // Hidden directories are no part of a skill.
+                // Hidden directories are not part of a skill.
                 scan.skills.retain(|skill| skill.listed.locator.as_str().starts_with('.'));
                 scan.problems.clear();
             }
@@ -406,14 +406,16 @@ impl Scanner<'_> {
         self.problem(relative, RuleId::SourceLimit, message)
     }
 
-    /// Returns the problem of a directory that is no skill because of the name of a file.
+    /// Returns the problem of a directory that is not a skill because of the name of a file.
     fn near_miss(&self, relative: &str, entries: &Entries) -> Option<Problem> {
         let file = entries
             .entries
             .iter()
             .find(|entry| entry.kind == EntryKind::File && is_near_miss(&entry.name))?;
-        let message =
-            format!("the directory is no skill, because the file is called `{}` and not SKILL.md", file.name);
+        let message = format!(
+            "the directory is not a skill, because the file is called `{}` and not SKILL.md",
+            file.name
+        );
         self.problem(relative, RuleId::ManifestCase, message)
     }
 
