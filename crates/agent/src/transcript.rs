@@ -111,7 +111,7 @@ impl TranscriptError {
 }
 
 impl Transcript {
-    /// Creates the file at `path`; there must be none.
+    /// Creates the file at `path`; there must not be one.
     pub fn create(path: &Path, header: &Header) -> Result<Self, TranscriptError> {
         let failed = |error| failure(path, "it cannot be created", error);
         let mut options = OpenOptions::new();

@@ -117,7 +117,7 @@ fn a_stream_that_is_cut_later_is_an_error_and_the_conversation_goes_on() {
         message,
         "the answer of URL/v1/messages was cut off after 11 characters: the connection was closed"
     );
-    assert_eq!(agent.messages().len(), 1, "half an answer is none");
+    assert_eq!(agent.messages().len(), 1, "half an answer is not kept");
     assert_eq!(pollster::block_on(agent.go_on(&|_| {})).unwrap().text, "Hi.");
 }
 

@@ -255,7 +255,7 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         sandbox.run(&["add", &url.replace("all", "none"), "--yes"]).stderr.contains("there is nothing at")
     );
     sandbox.json(&["remove", "pdf", "--yes", "--json"]);
-    // A link in an archive, an archive that is none, and one that is not there.
+    // A link in an archive, a file that is not an archive, and one that is not there.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/etc/passwd", skills.join("csv/link")).unwrap();

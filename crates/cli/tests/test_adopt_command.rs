@@ -155,7 +155,7 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     --- stderr
     left alone: nested: .claude/skills/group/nested stays: it does not lie directly in a directory of a client
     "#);
-    // A link to a directory elsewhere is a copy, and a link to a copy is none.
+    // A link to a directory elsewhere is a copy, and a link to a copy is not.
     sandbox.write("elsewhere/linked/SKILL.md", skill("linked", "other\n"));
     sandbox.write(".cursor/skills/linked/SKILL.md", skill("linked", "x\n"));
     symlink("../../elsewhere/linked", sandbox.project().join(".claude/skills/linked")).unwrap();

@@ -169,7 +169,15 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("drafts/gamma/scripts/go.sh", "echo\n");
-    let run = sandbox.run(&["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"]);
+    let run = sandbox.run(&[
+        "proposal",
+        "new",
+        "gamma",
+        "--new",
+        "drafts/gamma",
+        "--why",
+        "there is no such skill",
+    ]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.json(&["list", "--json"])["skills"].as_array().unwrap().len(), 2);
     assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
@@ -509,7 +517,7 @@ fn the_place_of_a_new_skill_is_shown() {
     let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
-    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is no such skill"];
     assert_eq!(sandbox.run(&[&["--root", "library"], &propose[..]].concat()).code, 0);
     let shown = sandbox.run(&["proposal", "show", "1"]).stdout;
     assert!(shown.contains("\nit will be written to library/gamma\n"), "{shown}");
@@ -527,7 +535,7 @@ fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
     let sandbox = Sandbox::with_author();
     sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\ndirectory = \"elsewhere\"\n");
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
-    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is no such skill"];
     assert_eq!(sandbox.run(&propose).code, 0);
     let warning = "warning: skills are not read from [DIR]/project/elsewhere here; ";
     let shown = sandbox.run(&["proposal", "show", "1"]);

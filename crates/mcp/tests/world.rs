@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// Returns a library with `alpha`, which has files, and `beta`, which has none.
+    /// Returns a library with `alpha`, which has files, and `beta`, which has no files.
     pub fn new() -> Self {
         let world = Self { directory: tempfile::tempdir().unwrap(), notices: Arc::default() };
         world.skill("alpha", "metadata:\n  version: \"1.0\"\n", "# Alpha\n\nDo alpha.\n");

@@ -225,7 +225,7 @@ mod tests {
             assert!(part.is_none_or(|part| part.files().len() < 2), "{end}");
             let mut changed = manifest.clone();
             changed[end] ^= 1;
-            // Another path, mode, size or digest is another bundle; anything else is none.
+            // Another path, mode, size or digest is another bundle; anything else is not a bundle.
             assert!(Bundle::parse(&changed).is_none_or(|other| other.manifest() == changed), "{end}");
         }
     }

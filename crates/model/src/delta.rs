@@ -106,7 +106,7 @@ impl Delta {
 }
 
 /// Returns the note that offers `skills`, each a name and a description, for files of the project; the empty text where there
-/// are none. It has no line end at its end.
+/// are not any. It has no line end at its end.
 ///
 /// ```
 /// use repertoire_model::delta::for_files;

@@ -52,7 +52,7 @@ pub struct Manifest {
     pub disable_model_invocation: bool,
     /// `user-invocable`: whether a person may call the skill by name.
     pub user_invocable: Option<bool>,
-    /// Keys that are none of the above, in the order written.
+    /// Other keys, in the order written.
     pub unknown: Vec<String>,
 }
 
@@ -273,7 +273,7 @@ impl Field<'_, '_, '_> {
         self.text()
     }
 
-    /// Returns a list field; a text is split at its commas, or if it has none, at its blanks.
+    /// Returns a list field; a text is split at its commas, or if it does not have one, at its blanks.
     fn list(&mut self) -> Vec<String> {
         match self.value {
             Node::Sequence(items, _) => items.iter().filter_map(item_text).collect(),
@@ -453,7 +453,7 @@ impl Field<'_, '_, '_> {
     }
 }
 
-/// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts. Anything else is none.
+/// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts. Anything else counts as empty.
 fn words_of(metadata: &Node, key: &str) -> Vec<String> {
     let Node::Mapping(entries, _) = metadata else { return Vec::new() };
     let value = entries.iter().rfind(|entry| entry.key.text == key).map(|entry| &entry.value);

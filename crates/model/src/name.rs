@@ -153,7 +153,7 @@ pub enum GrammarFault {
     EdgeHyphen,
     /// Holds two hyphens in a row.
     DoubleHyphen,
-    /// Holds this character, which is none of `a-z`, `0-9`, `-`.
+    /// Holds this character, which is not one of `a-z`, `0-9`, `-`.
     Character(char),
     /// Does not start with a letter.
     StartsWithoutLetter,
@@ -167,7 +167,7 @@ impl fmt::Display for GrammarFault {
             Self::Uppercase => f.write_str("holds upper-case letters"),
             Self::EdgeHyphen => f.write_str("starts or ends with a hyphen"),
             Self::DoubleHyphen => f.write_str("holds two hyphens in a row"),
-            Self::Character(c) => write!(f, "holds `{c}`, which is none of a-z, 0-9 and -"),
+            Self::Character(c) => write!(f, "holds `{c}`, which is not one of a-z, 0-9 and -"),
             Self::StartsWithoutLetter => f.write_str("does not start with a letter"),
         }
     }

@@ -269,7 +269,7 @@ fn start_line(header: &str) -> usize {
     numbers[..end].parse().unwrap_or(1).max(1)
 }
 
-/// Returns the difference between two states of a skill as a unified diff, sorted by path; empty if there is none.
+/// Returns the difference between two states of a skill as a unified diff, sorted by path; empty if there is not one.
 pub fn diff(before: &SkillFiles, after: &SkillFiles) -> String {
     let paths: BTreeSet<&SkillPath> = before.keys().chain(after.keys()).collect();
     let mut text = String::new();

@@ -73,8 +73,8 @@ rules! {
     FrontmatterRepaired "frontmatter-repaired" [W E I E] "the frontmatter is not valid YAML and was repaired";
     FrontmatterPrelude "frontmatter-prelude" [W E I E] "something stands before the opening fence";
     FrontmatterDuplicate "frontmatter-duplicate" [W E W E] "a key occurs twice";
-    FieldUnknown "field-unknown" [W E - -] "a key is none that is known";
-    FieldExtension "field-extension" [- E - -] "a key is none of the open standard";
+    FieldUnknown "field-unknown" [W E - -] "the key is not known";
+    FieldExtension "field-extension" [- E - -] "the key is not in the open standard";
     FieldType "field-type" [W E I E] "a field has a value of the wrong type";
     FieldNumber "field-number" [I W - E] "a value is a number in YAML that JSON does not have, or beyond those that clients hold exactly";
     FieldComment "field-comment" [W W W W] "a blank and # cut an unquoted value short";

@@ -39,7 +39,7 @@ pub enum ErrorKind {
     InvalidSkill,
     /// An agent's definition does not go with the skills that there are.
     InvalidAgent,
-    /// A name is none that a role can have.
+    /// A role cannot have this name.
     InvalidRole,
     /// A template cannot be rendered.
     InvalidTemplate,

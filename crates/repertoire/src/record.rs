@@ -146,7 +146,7 @@ impl<T: Default + PartialEq + Serialize + DeserializeOwned> Record<T> {
     }
 }
 
-/// Returns the text of the file at `path`; `None` if there is none.
+/// Returns the text of the file at `path`; `None` if there is not one.
 fn read_text(path: &Path) -> Result<Option<String>, Cause> {
     match regular_file::read(path, MAX_BYTES) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

@@ -45,7 +45,7 @@ pub struct SkillChange {
     pub locked: Option<LockedSkill>,
 }
 
-/// Completes or undoes an interrupted change of `installation`; `None` if there is none, or another process is at it.
+/// Completes or undoes an interrupted change of `installation`; `None` if there is not one, or another process is at it.
 pub fn recover(installation: &Installation, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }

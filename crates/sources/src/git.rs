@@ -301,7 +301,7 @@ impl Git {
             names.contains_key(&format!("refs/heads/{name}"))
                 || names.contains_key(&format!("refs/tags/{name}"))
         };
-        // The longest name wins. What is none may be a commit.
+        // The longest name wins. Anything else may be a commit.
         let end = ends.filter(is_name).max();
         let end = end.unwrap_or_else(|| tree.find('/').unwrap_or(tree.len()));
         let path = tree[end..].trim_start_matches('/');

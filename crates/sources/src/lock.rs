@@ -98,19 +98,19 @@ struct SkillToml {
 }
 
 impl Lock {
-    /// Reads the lock at `path`; empty if there is none.
+    /// Reads the lock at `path`; empty if there is not one.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let Some(bytes) = read_file(path, MAX_BYTES)? else { return Ok(Self::default()) };
         let text = String::from_utf8(bytes).map_err(|error| broken(path, error.to_string()))?;
         Self::parse(&text).map_err(|reason| broken(path, reason))
     }
 
-    /// Returns the lock that `text` is, or the reason that it is none.
+    /// Returns the lock that `text` is, or the reason that it is not one.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::checked(toml::from_str(text).map_err(|error| toml_fault(text, &error))?)
     }
 
-    /// Returns the lock that `document`, a parsed file, is, or the reason that it is none.
+    /// Returns the lock that `document`, a parsed file, is, or the reason that it is not one.
     pub(crate) fn from_document(document: &serde_json::Value) -> Result<Self, String> {
         Self::checked(LockToml::deserialize(document).map_err(|error| error.to_string())?)
     }
@@ -320,7 +320,7 @@ mod tests {
     fn a_lock_file_is_read_or_refused_with_advice() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("repertoire.lock");
-        assert!(Lock::read(&path).unwrap().is_empty(), "there is none");
+        assert!(Lock::read(&path).unwrap().is_empty(), "there is not one");
         let check = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let error = Lock::read(&path).unwrap_err();

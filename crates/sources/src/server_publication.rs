@@ -18,7 +18,7 @@ pub struct VersionToSend<'a> {
     pub name: &'a str,
     /// The version.
     pub version: &'a str,
-    /// The channel; the server's own if there is none.
+    /// The channel; the server's own if there is not one.
     pub channel: Option<&'a str>,
     /// The archive with its files, as `.tar.gz`.
     pub archive: &'a [u8],

@@ -8,7 +8,7 @@ use repertoire::{Error, ErrorKind};
 
 use crate::{PostgresStore, SqliteStore};
 
-/// Opens the store at `location`, and makes it if there is none.
+/// Opens the store at `location`, and makes it if there is not one.
 ///
 /// A location is an address like `postgres://user:password@host:5432/database`, or the path of a SQLite file. A database on another host
 /// is verified by `certificates`, unless the address names others.

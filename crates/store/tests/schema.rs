@@ -91,7 +91,7 @@ fn check(store: &dyn Store, number: u32) {
     let change = ReleaseChange { name: "a".to_owned(), digest: Some(version.digest) };
     assert_eq!(store.release("next", &[change], None, TIME).unwrap(), Some(2));
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", TIME)]).unwrap();
-    // Databases of the first schema had none.
+    // Databases of the first schema had no tokens.
     if let Some(token) = store.tokens().unwrap().first() {
         assert_eq!((&*token.name, token.role, &*token.scope.kits[0]), ("ann", Role::Author, "web"));
         assert_eq!(store.publications("a").unwrap()[0].digest, version.digest);

@@ -17,7 +17,7 @@ pub struct ExplanationView {
     pub found: bool,
     /// The skills: all of the name from the command line, the one that is meant from servers.
     pub skills: Vec<ExplainedSkillView>,
-    /// The reasons that there is none.
+    /// The reasons that there is not one.
     #[serde(flatten)]
     pub absence: Option<AbsenceView>,
 }
@@ -146,7 +146,7 @@ pub struct NearMissView {
 pub enum NearMissReason {
     /// It has no `SKILL.md`.
     NoManifest,
-    /// It has none, and is a group of skills.
+    /// It has no `SKILL.md`, and is a group of skills.
     Group,
     /// It, or a directory above it, is hidden or one that skills are never looked for in.
     Skipped,

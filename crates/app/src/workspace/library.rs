@@ -116,8 +116,8 @@ impl Workspace {
         pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
     }
 
-    /// Returns a hint about skills below the directories given as roots, or else the working directory, for a library that has
-    /// none.
+    /// Returns a hint about skills below the directories given as roots, or else the working directory, for a library without
+    /// skills.
     pub fn hint_without_skills(&self) -> String {
         let (here, given) = (self.env.working_directory(), &self.options.roots);
         let directories: Vec<PathBuf> = if given.is_empty() {

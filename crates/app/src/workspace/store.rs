@@ -101,7 +101,7 @@ impl Workspace {
         })
     }
 
-    /// Opens the store at `location`, or that of the configuration; fails if there is none at `location`.
+    /// Opens the store at `location`, or that of the configuration; fails if there is not one at `location`.
     pub fn store_at(&self, location: Option<&str>) -> Result<Arc<dyn Store>, Error> {
         match location.map(|location| self.resolved(location)) {
             Some(location) if !is_there(&location) => Err(no_store(&location)),
@@ -109,7 +109,7 @@ impl Workspace {
         }
     }
 
-    /// Opens the store at `location`, or that of the configuration, and makes it if there is none.
+    /// Opens the store at `location`, or that of the configuration, and makes it if there is not one.
     pub fn store_to(&self, location: Option<&str>) -> Result<Arc<dyn Store>, Error> {
         match location {
             Some(location) => {

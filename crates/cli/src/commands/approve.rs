@@ -117,8 +117,9 @@ fn named(
     if let Some(other) = wanted.iter().find(|name| !asking.contains(&name.as_str())) {
         let error = CliError::usage(format!("`{skill}` has no tool `{other}` with `\"ask\": true`"));
         return Err(match asking.as_slice() {
-            [] => error
-                .hint("it has none that can be approved by name; without --tool, all its tools are approved"),
+            [] => error.hint(
+                "it has no tool that can be approved by name; without --tool, all its tools are approved",
+            ),
             names => error.hint(format!("these do: {}", names.join(", "))),
         });
     }

@@ -160,8 +160,8 @@ impl Connection {
     }
 }
 
-/// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or understood have
-/// none.
+/// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or understood have no
+/// connections.
 pub fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     let files = files(places).into_iter();
     files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path)).collect()

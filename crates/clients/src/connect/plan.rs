@@ -44,7 +44,7 @@ pub struct ConnectPlan {
     pub path: PathBuf,
     /// The entry.
     pub entry: Map<String, Value>,
-    /// The change, or the reason that there is none.
+    /// The change, or the reason that there is not one.
     pub step: Result<ConnectStep, Error>,
     /// The warnings about it.
     pub warnings: Vec<String>,

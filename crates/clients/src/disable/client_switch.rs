@@ -87,7 +87,7 @@ fn place_of(client: &str) -> Option<SwitchPlace> {
     }
 }
 
-/// Returns the file with the switch of `client` for `owner`, or why there is none.
+/// Returns the file with the switch of `client` for `owner`, or why there is not one.
 pub(super) fn switch_file(places: &Places, owner: Owner, client: &Client) -> Result<PathBuf, String> {
     if client.id == "codex" && owner == Owner::Project {
         let reason =

@@ -12,7 +12,7 @@ pub struct SkippedClient {
     pub client: &'static Client,
     /// The reason.
     pub reason: String,
-    /// `true` if the links for it are refused, and `false` if it needs none.
+    /// `true` if the links for it are refused, and `false` if it does not need them.
     pub is_refusal: bool,
 }
 

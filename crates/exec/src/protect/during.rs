@@ -68,7 +68,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Starts to watch all directories that the survey found. Returns `None` if there are none, or inotify does not work.
+    /// Starts to watch all directories that the survey found. Returns `None` if there are not any, or inotify does not work.
     pub(crate) fn start(granted: &'a [WritableGrant], reports_replaced: bool) -> Option<Self> {
         if granted.iter().all(|grant| grant.directories.is_empty()) {
             return None;

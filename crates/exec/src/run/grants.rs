@@ -22,7 +22,7 @@ pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Crea
         return Ok((Grants { network, ..Grants::default() }, made));
     }
     let Some(directory) = executor.options.directory.clone() else {
-        let reason = "it needs a working directory, and there is none here".to_owned();
+        let reason = "it needs a working directory, and there is not one here".to_owned();
         return Err(FaultKind::Failed { reason });
     };
     // Created paths are removed again by paths without symbolic links.

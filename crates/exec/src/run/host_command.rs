@@ -45,7 +45,7 @@ pub(super) struct HostCall {
     arguments: Vec<String>,
     /// The branch that is checked out.
     branch: String,
-    /// The commit of the branch; empty if it has none yet.
+    /// The commit of the branch; empty if it does not have one yet.
     head: String,
     /// The stash to apply, or the upstream to rebase onto.
     other: Option<String>,

@@ -46,7 +46,7 @@ const MAX_REASON_BYTES: usize = 4096;
 enum RequestKind {
     /// A handshake, which starts a session.
     Initialize,
-    /// A handshake under a protocol version that has none.
+    /// A handshake under a protocol version that has no handshake.
     UnsupportedInitialize,
     /// A GET for the event stream of a session.
     EventStream,

@@ -119,7 +119,7 @@ impl Fault {
                 )
             }
             FaultKind::NoSkillTool { tool, tools } if tools.is_empty() => {
-                format!("Skill `{skill}` has no tool `{}`; it has none that can be called.", line(tool))
+                format!("Skill `{skill}` has no tool `{}`; it has no tool that can be called.", line(tool))
             }
             FaultKind::NoSkillTool { tool, tools } => {
                 let tools = names(tools, MAX_NAMED);
@@ -225,7 +225,7 @@ fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> 
         }
         RunRefusal::Ceiling => {
             format!(
-                "`{tool}` of skill `{skill}` is none of the tools that an active skill is limited to. Go on without it."
+                "`{tool}` of skill `{skill}` is not one of the tools that an active skill is limited to. Go on without it."
             )
         }
         RunRefusal::Off => format!("`{tool}` was not run. {}", wording.running_is_off()),

@@ -284,7 +284,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Returns the latest purchases until `tokens` are saved; `false` if there was none.
+    /// Returns the latest purchases until `tokens` are saved; `false` if there was not one.
     fn give_back(&mut self, tokens: usize) -> bool {
         let mut saved = 0;
         let before = self.purchases.len();

@@ -156,7 +156,7 @@ impl ToolboxReader {
         }
     }
 
-    /// Returns the schema of a tool's arguments, unless it is none.
+    /// Returns the schema of a tool's arguments, unless it is invalid.
     fn parameters(&mut self, tool: &Map<String, Value>, name: &str) -> Option<Value> {
         const HELP: &str = "write the JSON Schema of an object: {\"type\": \"object\", \"properties\": {}}";
         let declared = PARAMETER_KEYS.iter().find_map(|key| tool.get(*key)).filter(|value| !value.is_null());

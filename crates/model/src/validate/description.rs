@@ -1,4 +1,4 @@
-//! Rules about descriptions, and the description of skills that have none.
+//! Rules about descriptions, and the description of skills without one.
 
 use super::{Reporter, RuleId};
 use crate::{Span, text};
@@ -191,7 +191,7 @@ fn without_quotes(text: &str) -> String {
                     '\'' if !before.is_alphanumeric() => Some('\''),
                     _ => None,
                 };
-                // A mark that is never closed is none.
+                // A mark that is never closed does not count.
                 let after = offset + c.len_utf8();
                 end = closing.filter(|closing| text[after..].contains(*closing));
                 if end.is_none() {

@@ -36,7 +36,7 @@ pub enum RecoveryEnd {
     Abandoned(Vec<PathBuf>),
 }
 
-/// Completes or undoes an interrupted change at `place`; `None` if there is none, or another process is at it. `store` is only opened
+/// Completes or undoes an interrupted change at `place`; `None` if there is not one, or another process is at it. `store` is only opened
 /// for a change of skills that has to be completed or undone; if that fails, the change stays interrupted.
 pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     // Without a journal, which is the rule, nothing is locked.

@@ -34,7 +34,7 @@ pub enum FileKind<'b> {
     Cache,
 }
 
-/// Returns the bytes of the file at `path`, which may be a link, or `None` if there is none. Fails if it has more than `most`.
+/// Returns the bytes of the file at `path`, which may be a link, or `None` if there is not one. Fails if it has more than `most`.
 pub fn read_file(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
     match regular_file::read(path, most) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -104,7 +104,7 @@ pub(super) fn sync(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
-/// Returns the metadata of the file at `path`, `None` if there is none. Fails if it does not hold `before`, or may not be written.
+/// Returns the metadata of the file at `path`, `None` if there is not one. Fails if it does not hold `before`, or may not be written.
 fn as_before(path: &Path, before: Option<&[u8]>) -> Result<Option<Metadata>, Error> {
     let failed = |error| Error::io("write", path, error);
     let found = match regular_file::read(path, MAX_FILE_BYTES) {

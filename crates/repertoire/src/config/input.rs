@@ -86,7 +86,7 @@ repertoire_model::words! {
 pub struct ConfigFiles {
     /// The files to read, those that win last.
     pub found: Vec<(ConfigFileOwner, PathBuf)>,
-    /// The paths where a file could be and is none.
+    /// The paths where a file could be and is not.
     pub absent: Vec<PathBuf>,
 }
 

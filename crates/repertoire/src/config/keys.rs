@@ -360,7 +360,7 @@ pub const KEYS: &[Key] = &[
     key!("tools.ceiling" words of ToolCeiling, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
     key!("errors.style" words of ErrorStyle, session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
     key!("scope.enforce" ValueKind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
-    key!("scope.deny_style" words of DenyStyle, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
+    key!("scope.deny_style" words of DenyStyle, session.deny_style, None, "How an agent is told that a skill is not for it: as if it did not exist, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer, session.catalog.tokenizer, None, "What tokens are counted with."),
     key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
     key!("scan.nested" ValueKind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),

@@ -161,7 +161,7 @@ fn expand_home(home: &Path, assignment: &mut Assignment) {
     }
 }
 
-/// Returns the assignment of an override; an unknown key is none.
+/// Returns the assignment of an override; `None` if the key is unknown.
 fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option<Assignment>, ConfigError> {
     if let Some(hint) = hint_about_gone(&overridden.key) {
         let message = format!("the key `{}` of {} is gone", overridden.key, overridden.origin);

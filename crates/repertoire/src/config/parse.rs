@@ -157,7 +157,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports the patterns of a list that are none.
+    /// Reports the texts of a list that are not patterns.
     fn patterns(&mut self, key: &Key, value: &DeValue<'_>) {
         let (ValueKind::Patterns, DeValue::Array(items)) = (key.kind, value) else { return };
         for item in items.iter() {

@@ -87,7 +87,7 @@ impl Library {
 
     /// Returns the agent called `name`.
     ///
-    /// Fails with [`ErrorKind::AgentNotFound`] if there is none.
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is not one.
     pub fn agent(&self, name: &str) -> Result<&Agent, Error> {
         let agents = &self.resources().agents;
         agents.get(name).ok_or_else(|| Error::new(ErrorKind::AgentNotFound).about(name))

@@ -21,7 +21,7 @@ pub enum ProposalRefusal {
     Exists(String),
     /// The name cannot be used, for a reason that the one who proposes may not know.
     NameUnusable(String),
-    /// The name of the new skill is none of the open standard.
+    /// The name of the new skill breaks the open standard.
     NameGrammar(String, GrammarFault),
     /// The diff does not apply.
     Diff(PatchFault),

@@ -53,7 +53,7 @@ pub trait Provider: Send + Sync {
         None
     }
 
-    /// Returns the skill at `locator` as it is now, judged by `policy`, or `None` if there is none (any more).
+    /// Returns the skill at `locator` as it is now, judged by `policy`, or `None` if there is not one (any more).
     fn get<'a>(
         &'a self,
         locator: &'a Locator,
@@ -62,7 +62,7 @@ pub trait Provider: Send + Sync {
 
     /// Returns the files of the skill at `locator`.
     ///
-    /// Fails with [`ErrorKind::SkillNotFound`] if there is none.
+    /// Fails with [`ErrorKind::SkillNotFound`] if there is not one.
     fn files<'a>(
         &'a self,
         locator: &'a Locator,

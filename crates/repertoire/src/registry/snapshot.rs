@@ -107,7 +107,7 @@ impl Entry {
     }
 
     /// Returns the text by which the versions and the usage of the skill are found: its real directory, or its source and name if it
-    /// has none.
+    /// does not have one.
     ///
     /// It stays the same when the skill is edited, and is another one when its directory is moved.
     pub fn record_identity(&self) -> String {

@@ -49,7 +49,7 @@ pub struct UsageCount {
     pub skill: String,
     /// The source of the skill, if it was found.
     pub source: Option<String>,
-    /// The identity of the skill, if it was found. Usage from before identities were recorded has none; see
+    /// The identity of the skill, if it was found. Usage from before identities were recorded has no identity; see
     /// [`identify`](crate::usage::identify).
     pub identity: Option<String>,
     /// The file that they were about.
@@ -97,7 +97,7 @@ pub trait Journal: Send + Sync {
     fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error>;
 
     /// Returns the usage of skills, in no particular order. Calls and tokens are those of the day of `since` and later, all of them
-    /// without `since`; usage before that day has none, and the time of its last call.
+    /// without `since`; skills used only before that day have no calls and no tokens, and the time of their last call.
     ///
     /// Only calls about a skill count, and no requests that were refused.
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error>;

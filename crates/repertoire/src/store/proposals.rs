@@ -192,7 +192,7 @@ pub trait Proposals: Send + Sync {
     /// Returns the proposal with this number.
     fn proposal(&self, id: u64) -> Result<Option<Proposal>, Error>;
 
-    /// Returns the proposals in one of `states`, or all if there are none, the newest first.
+    /// Returns the proposals in one of `states`, or all if there are not any, the newest first.
     fn proposals(&self, states: &[ProposalState]) -> Result<Vec<Proposal>, Error>;
 
     /// Moves the proposal from the state `from` to `to`, and notes `decision` if there is one. Returns `false` if it was not in `from`.

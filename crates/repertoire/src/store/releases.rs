@@ -85,7 +85,7 @@ pub trait Releases: Send + Sync {
     /// Returns the channels with skills, sorted.
     fn channels(&self) -> Result<Vec<String>, Error>;
 
-    /// Returns the number of the newest release of any channel, 0 if there is none.
+    /// Returns the number of the newest release of any channel, 0 if there is not one.
     fn newest_release(&self) -> Result<u64, Error>;
 
     /// Waits for a release newer than `after`, at most for `timeout`. Returns the number of the newest.

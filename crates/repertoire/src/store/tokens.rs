@@ -141,7 +141,7 @@ pub trait Tokens: Send + Sync {
     /// Returns the tokens that are accepted at the time `now`, in the same order.
     fn active_tokens(&self, now: SystemTime) -> Result<Vec<TokenRecord>, Error>;
 
-    /// Revokes the token with this digest. Returns `false` if there is none, or if it was revoked before.
+    /// Revokes the token with this digest. Returns `false` if there is not one, or if it was revoked before.
     fn revoke_token(&self, digest: &Digest, time: SystemTime) -> Result<bool, Error>;
 }
 

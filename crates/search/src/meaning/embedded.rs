@@ -24,7 +24,7 @@ pub fn embedded_table() -> Option<&'static EmbeddingTable<'static>> {
 }
 
 /// Computes embeddings with the table of the program: offline, in microseconds. Without the feature `embedded-model` there
-/// are none.
+/// are not any.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EmbeddedModel;
 

@@ -152,7 +152,7 @@ impl SearchIndex {
         (a.version, a.identity).cmp(&(b.version, b.identity))
     }
 
-    /// Returns the cosine of the embeddings of `query` and of the skill at `slot`; 0 if one has none.
+    /// Returns the cosine of the embeddings of `query` and of the skill at `slot`; 0 if one does not have one.
     fn cosine(&self, query: &Query, slot: Slot) -> f32 {
         let vectors = query.vector.as_ref().zip(self.skills[slot as usize].vector.as_ref());
         vectors.map_or(0.0, |(query, skill)| skill.cosine(query))

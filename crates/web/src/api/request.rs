@@ -94,7 +94,7 @@ pub(crate) fn part<T>(
 ) -> Result<Part<T>, ApiError> {
     let limit = page_size(limit, usual)?;
     let start = match cursor.filter(|cursor| !cursor.is_empty()) {
-        Some(cursor) => cursor.parse().map_err(|_| ApiError::invalid("cursor: it is none of this list"))?,
+        Some(cursor) => cursor.parse().map_err(|_| ApiError::invalid("cursor: it is not from this list"))?,
         None => 0_usize,
     };
     let total = items.len();

@@ -24,7 +24,7 @@ pub type MountedResponse = Response<UnsyncBoxBody<Bytes, Infallible>>;
 type MakeService =
     dyn Fn(Arc<Caller>, &CancellationToken, &CancellationToken) -> Box<MountedService> + Send + Sync;
 
-/// The service that the host mounts at `/mcp`. By default there is none, and requests get 404.
+/// The service that the host mounts at `/mcp`. By default there is no service, and requests get 404.
 #[derive(Clone)]
 pub struct Mount(Arc<MakeService>);
 

@@ -356,7 +356,7 @@ pub(super) fn expect_distinct(tokens: &[Token]) -> Result<(), Error> {
     Err(Error::new(ErrorKind::TokenTwice).about(agent))
 }
 
-/// Returns the skills that a token gives access to. A kit that does not exist has none.
+/// Returns the skills that a token gives access to. A kit that does not exist has no skills.
 fn scope(record: &TokenRecord, kits: &BTreeMap<String, Vec<Pattern>>) -> Scope {
     let mut scope = record.scope.scope.clone();
     for kit in &record.scope.kits {

@@ -198,7 +198,9 @@ impl<'a> Conversation<'a> {
         options.scope = scope(request)?;
         let inherits = options.inherit.unwrap_or_else(|| parent.inheritance()) != Inherit::None;
         if options.scope != Scope::default() && agent.is_none() && !inherits {
-            return Err(bad("`skills` only limits, and this sub-agent has none: give `agent`, or `inherit`"));
+            return Err(bad(
+                "`skills` only limits, and this sub-agent has no skills: give `agent`, or `inherit`",
+            ));
         }
         let child =
             block_on(parent.subagent_with(&options)).map_err(|error| self.not_started(agent, error))?;

@@ -226,7 +226,7 @@ fn shown_source(source: &str) -> String {
     format!("from {}", code(&sentence::line(source)))
 }
 
-/// Returns `parts` behind a blank and in parentheses, or nothing if there are none.
+/// Returns `parts` behind a blank and in parentheses, or nothing if there are not any.
 fn in_parentheses(parts: impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = parts.collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }

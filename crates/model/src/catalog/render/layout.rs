@@ -68,7 +68,7 @@ pub(super) fn push_note(out: &mut String, note: Option<&str>) {
     }
 }
 
-/// Writes `: description`, or nothing where there is none.
+/// Writes `: description`, or nothing where there is not one.
 pub(super) fn push_after_colon(out: &mut String, description: Option<&str>) {
     if let Some(description) = description {
         out.push_str(": ");

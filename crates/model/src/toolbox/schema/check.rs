@@ -17,7 +17,7 @@ const MAX_STEPS: usize = 20_000;
 
 const TOO_INVOLVED: &str = "is too involved to be checked";
 
-/// Returns the violations of `schema` by `value`; empty if there are none.
+/// Returns the violations of `schema` by `value`; empty if there are not any.
 ///
 /// ```
 /// use repertoire_model::toolbox::schema::check;

@@ -20,7 +20,7 @@ const UNCHECKED: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dyn
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Review {
-    /// Its faults, as `type of paths is none`.
+    /// Its faults, as `type of paths is not a type`.
     pub faults: Vec<String>,
     /// The keywords in it that are not checked, sorted.
     pub unchecked: BTreeSet<String>,
@@ -141,7 +141,7 @@ impl Reviewer<'_> {
             kind => is_type(kind),
         };
         if !is_sound {
-            self.fault(place, "`type` is none that there is");
+            self.fault(place, "`type` is not a type");
         }
     }
 }
@@ -157,8 +157,8 @@ mod tests {
         check(json!({"type": "object", "properties": {"a": {"type": "string"}}}), &[]);
         check(json!(true), &[]);
         check(json!(3), &["neither an object nor true or false"]);
-        check(json!({"type": "text"}), &["`type` is none that there is"]);
-        check(json!({"properties": {"a": {"type": []}}}), &["`type` is none that there is at a"]);
+        check(json!({"type": "text"}), &["`type` is not a type"]);
+        check(json!({"properties": {"a": {"type": []}}}), &["`type` is not a type at a"]);
         check(json!({"properties": []}), &["`properties` is not an object"]);
         check(json!({"required": "a"}), &["`required` is not a list of names"]);
         check(json!({"$ref": "#/$defs/x"}), &["`$ref` leads nowhere in the schema"]);

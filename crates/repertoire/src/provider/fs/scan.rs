@@ -123,7 +123,7 @@ struct Visit {
     too_deep: Option<String>,
     /// True if it is a repository and no skill.
     is_repository: bool,
-    /// The directory that a link leads to if it is not a skill, and the skills in it. One that cannot be read has none yet.
+    /// The directory that a link leads to if it is not a skill, and the skills in it. One that cannot be read has no skills yet.
     group: Option<(PathBuf, Vec<Arc<ScannedSkill>>)>,
 }
 
