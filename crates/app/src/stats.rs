@@ -146,7 +146,7 @@ fn collect(
     })
 }
 
-/// Returns the skills of the library, with the references of those that were loaded.
+/// Returns the skills of the library, with the references of the skills that were loaded.
 fn library_skills(workspace: &Workspace, library: &Library, usage: &[UsageCount]) -> Vec<LibrarySkill> {
     let counter = TokenCounter::new(workspace, library);
     let is_load = |usage: &&UsageCount| {

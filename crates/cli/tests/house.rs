@@ -329,7 +329,7 @@ const EXCUSED_WORDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Dependencies that one crate alone has: those that confine processes, that know MCP, and that know routes and HTML.
+/// Dependencies that one crate alone has: the ones that confine processes, that know MCP, and that know routes and HTML.
 const DEPENDENCIES_OF_ONE: &[(&str, &[&str])] = &[
     ("exec", &["close_fds", "landlock", "libc", "seccompiler"]),
     ("mcp", &["rmcp"]),

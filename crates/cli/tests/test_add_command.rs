@@ -656,7 +656,7 @@ fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
     assert_eq!(names(&sandbox), ["csv", "pdf"]);
     assert!(!sandbox.read("repertoire.lock").contains("secret"));
     assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
-    // Settings of the user allow no other protocols, not even those that run programs.
+    // Settings of the user allow no other protocols, not even ones that run programs.
     let old = fs::read_to_string(sandbox.home().join(".gitconfig")).unwrap();
     let ran = sandbox.home().join("ran");
     let ext = format!(

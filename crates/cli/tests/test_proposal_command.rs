@@ -145,7 +145,7 @@ fn bad_changes_are_refused() {
     hint: run `rep explain gamma` to see why it is missing
     error: the same change waits for review as proposal 1
     error: too many proposals for this skill wait for review
-    hint: `rep proposal list --all` lists those that wait for a decision
+    hint: `rep proposal list --all` lists the proposals that wait for a decision
     ");
 }
 

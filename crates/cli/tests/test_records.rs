@@ -1,4 +1,4 @@
-//! Tests of the records of links, gathered and disabled skills, kits and approvals, and of those that earlier versions wrote.
+//! Tests of the records of links, gathered and disabled skills, kits and approvals, and of the records that earlier versions wrote.
 
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn records_that_earlier_versions_kept_for_a_user_move_to_the_state_directory() {
         let former = sandbox.home().join(format!(".agents/.repertoire-{kind}.json"));
         assert!(!former.exists(), "{kind}");
     }
-    // Those that were in the state directory already.
+    // The records that were in the state directory already.
     sandbox.write("repertoire.toml", "[kits.first]\nskills = [\"al*\"]\n");
     let (home, project) = (sandbox.home().display().to_string(), sandbox.project().display().to_string());
     sandbox.write(&place("kits"), json!({"version": 1, "projects": {&home: ["first"]}}).to_string());

@@ -28,7 +28,7 @@ const MAX_FIRST_LINE: usize = 256;
 /// The paths of `env`, which finds another program by its name.
 const ENV: &[&[u8]] = &[b"/usr/bin/env", b"/bin/env"];
 
-/// A program, and the files it needs beyond those that every command may read.
+/// A program, and the files it needs that not every command may read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Program {
     /// The file to start.

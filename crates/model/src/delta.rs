@@ -23,7 +23,7 @@ pub const MAX_DELTA_DESCRIPTION_CHARS: usize = 240;
 pub struct Delta {
     /// Skills that were not there before.
     pub added: Vec<DescribedSkill>,
-    /// The names of those that are no longer there.
+    /// The names of the skills that are no longer there.
     pub removed: Vec<String>,
     /// Skills that are described anew.
     pub changed: Vec<DescribedSkill>,

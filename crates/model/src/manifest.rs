@@ -95,7 +95,7 @@ impl Manifest {
         paths.filter(|path| seen.insert(path.clone())).collect()
     }
 
-    /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
+    /// Reads the fields out of a frontmatter's entries and reports the fields that are unknown, twice there or mistyped.
     ///
     /// Of a field that occurs twice the last one counts, as in most parsers.
     pub fn read(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
@@ -221,7 +221,7 @@ impl Field<'_, '_, '_> {
                 let span = self.place.span(&scalar.range);
                 // Only `.inf` and `.nan` have letters and no digit; all others are too large.
                 let what = if scalar.text.contains(|c: char| c.is_ascii_digit()) {
-                    "is a number beyond those that clients hold exactly"
+                    "is a number beyond what clients hold exactly"
                 } else {
                     "is a number that JSON does not have"
                 };
@@ -731,8 +731,8 @@ mod tests {
             found,
             [
                 "1 field-number: `.inf` in `x` is a number that JSON does not have",
-                "1 field-number: `0xFFFFFFFFFFFFFFFFFF` in `x` is a number beyond those that clients hold exactly",
-                "2 field-number: `1e400` in `y` is a number beyond those that clients hold exactly",
+                "1 field-number: `0xFFFFFFFFFFFFFFFFFF` in `x` is a number beyond what clients hold exactly",
+                "2 field-number: `1e400` in `y` is a number beyond what clients hold exactly",
                 "6 field-number: `.nan` in `metadata` is a number that JSON does not have",
                 "4 metadata-reserved: `metadata.io.modelcontextprotocol/a` has the prefix that MCP reserves",
             ]

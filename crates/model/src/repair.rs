@@ -144,7 +144,7 @@ pub fn fix(text: &str) -> Option<String> {
 /// Returns `yaml` with quotes round a version that is a number, so that `1.10` stays `1.10` to every reader.
 fn with_quoted_version(mut yaml: String) -> String {
     let entries = parse_entries(&yaml, &mut { yaml::MAX_NODES }).unwrap_or_default();
-    // From the last to the first, so that offsets stay those that were found.
+    // From the last to the first, so that offsets stay as they were found.
     for entry in entries.iter().rev().filter(|entry| entry.key.text == VERSION_FIELD) {
         if let Node::Scalar(scalar) = &entry.value
             && scalar.to_json().is_number()

@@ -76,7 +76,7 @@ rules! {
     FieldUnknown "field-unknown" [W E - -] "the key is not known";
     FieldExtension "field-extension" [- E - -] "the key is not in the open standard";
     FieldType "field-type" [W E I E] "a field has a value of the wrong type";
-    FieldNumber "field-number" [I W - E] "a value is a number in YAML that JSON does not have, or beyond those that clients hold exactly";
+    FieldNumber "field-number" [I W - E] "a value is a number in YAML that JSON does not have, or beyond what clients hold exactly";
     FieldComment "field-comment" [W W W W] "a blank and # cut an unquoted value short";
     // The name.
     NameMissing "name-missing" [W E I E] "the frontmatter has no name";

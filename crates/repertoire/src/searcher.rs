@@ -144,7 +144,7 @@ impl<'a> SkillView<'a> {
 pub enum Visibility<'a> {
     /// Every skill that models are offered.
     All,
-    /// Those that are visible in the snapshot that is searched. The others cannot shadow anything either.
+    /// The skills that are visible in the snapshot that is searched. The others cannot shadow anything either.
     Of(&'a VisibleSkills<'a>),
 }
 
@@ -158,7 +158,7 @@ pub struct SearchHit {
     pub score: f32,
     /// The estimated probability that it fits, from 0 to 1.
     pub confidence: f32,
-    /// The words that it was found by, those that tell most first. None where only the meaning is near.
+    /// The words that it was found by, the most telling first. None where only the meaning is near.
     pub words: Vec<MatchedWord>,
 }
 

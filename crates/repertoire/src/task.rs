@@ -78,7 +78,7 @@ impl TaskRanking {
 }
 
 impl Library {
-    /// Returns the skills of `snapshot` that `task` needs: those that a search for its text finds; none where the library has no
+    /// Returns the skills of `snapshot` that `task` needs: the skills that a search for its text finds; none where the library has no
     /// searcher.
     pub async fn rank_for_task(
         &self,

@@ -1,6 +1,6 @@
 //! Finds the skills for a task, by words and by meaning.
 //!
-//! [`SkillSearch`] is the [`Searcher`](repertoire::Searcher) of a library. It keeps one index of the library's skills, reads only those that
+//! [`SkillSearch`] is the [`Searcher`](repertoire::Searcher) of a library. It keeps one index of the library's skills, reads only the skills that
 //! changed, and stores the index between runs if the host gives it a file. The ranking depends only on the skills and the
 //! query, not on the process or machine. There is no query syntax, so every text is a valid query.
 //!

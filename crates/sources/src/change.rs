@@ -82,7 +82,7 @@ pub fn apply(
     Ok(notes)
 }
 
-/// Records the states of skills that `change` found and those that it made as versions in `store`, unless they are too large for that.
+/// Records the states of skills that `change` found or made as versions in `store`, unless they are too large for that.
 pub fn record_versions(
     installation: &Installation,
     store: &LazyStore,

@@ -50,7 +50,7 @@ pub struct FoundSkill {
 }
 
 impl FoundSkill {
-    /// Returns the files that can be run: those below `scripts/`, and those that are executable.
+    /// Returns the files that can be run: files below `scripts/`, and executable ones.
     pub fn scripts(&self) -> Vec<&SkillPath> {
         let is_script = |path: &SkillPath| FileKind::of(path, &self.manifest_file) == FileKind::Script;
         let scripts = self.files.iter().filter(|(path, file)| file.executable || is_script(path));

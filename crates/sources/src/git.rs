@@ -393,7 +393,7 @@ impl Git {
         Ok((files, left_out))
     }
 
-    /// Fetches the contents of `files` in one request. Those that are missing afterwards are fetched one by one.
+    /// Fetches the contents of `files` in one request. Files that are missing afterwards are fetched one by one.
     fn prefetch(&self, commit: &str, files: &[GitFile]) {
         let empty = self.run(self.inside(&["hash-object", "-t", "tree", "--stdin"]), MAX_MESSAGE);
         let Ok(empty) = empty else { return };
@@ -413,7 +413,7 @@ impl Git {
         let _ = command.status();
     }
 
-    /// Writes `files` to `tree`, and returns those that are left out.
+    /// Writes `files` to `tree`, and returns the ones that are left out.
     fn write(&self, files: &[GitFile], tree: &mut TreeWriter) -> Result<Vec<String>, Error> {
         let mut command = self.inside(&["cat-file", "--batch", "--buffer"]);
         let mut child = command.stdin(Stdio::piped()).spawn().map_err(not_started)?;

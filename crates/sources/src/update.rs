@@ -54,7 +54,7 @@ pub struct NewestSkill {
     pub left_out: Vec<String>,
 }
 
-/// Returns the newest state of each of `skills`, which are of `lock` and whose relative sources count from `base`. The files of those that
+/// Returns the newest state of each of `skills`, which are of `lock` and whose relative sources count from `base`. The files of the skills that
 /// were renamed are compared with what `store` has.
 pub fn check_updates(
     lock: &Lock,

@@ -34,7 +34,7 @@ pub(crate) struct FetchedIndex {
     pub(crate) left_out: Vec<String>,
 }
 
-/// Fetches the skills of the index at `url`, or those that are wanted, each to a directory of its name in `tree`.
+/// Fetches the skills of the index at `url`, or the wanted ones, each to a directory of its name in `tree`.
 pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) -> Result<FetchedIndex, Error> {
     let wanted = &options.wanted[..];
     let client = SourceClient::new(url, options.token.as_deref(), &options.http);
@@ -62,7 +62,9 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
     }
     if entries.len() > MAX_SKILLS {
         let message = format!("{address} has more than {MAX_SKILLS} skills");
-        return Err(Error::new(ErrorKind::Refused, message).hint("name those that you want with `--skill`"));
+        return Err(
+            Error::new(ErrorKind::Refused, message).hint("name the skills that you want with `--skill`")
+        );
     }
     for (name, skill) in entries {
         let result = if is_new {

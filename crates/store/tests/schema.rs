@@ -1,7 +1,7 @@
 //! Databases that earlier migrations wrote are opened, and keep what they hold.
 //!
 //! `testdata/` has one for each number of the schema. After a new migration, `cargo test -p repertoire-store --test store write_testdata
-//! -- --ignored` adds one; those that are there are never written again.
+//! -- --ignored` adds one; existing ones are never written again.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

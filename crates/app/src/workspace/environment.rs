@@ -79,7 +79,7 @@ pub const NPM_REGISTRY_LOWER: &str = "npm_config_registry";
 pub const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 /// Directories of certificates to trust.
 pub const SSL_CERT_DIR: &str = "SSL_CERT_DIR";
-/// The variables that name the proxy, those that win first.
+/// The variables that name the proxy, in order of precedence.
 pub const PROXIES: [&str; 6] =
     ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
 /// The hosts that are asked without the proxy, in the variable that wins first.
@@ -106,7 +106,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (HTTP_TOKEN, "The token that clients of `rep serve --http` need. Like `--token-file`, without a file."),
     (
         KITS,
-        "The kits that are in use, with commas between them, in place of those that `rep kit use` chose for the project. `rep kit use --shell` prints the command that sets it.",
+        "The kits that are in use, with commas between them, in place of the ones that `rep kit use` chose for the project. `rep kit use --shell` prints the command that sets it.",
     ),
     (COLOR, "When to use colour: `auto`, `always` or `never`. Like `--color`."),
     (

@@ -31,7 +31,7 @@ pub struct Workspace {
     pub(super) journal: OnceLock<Arc<JournalSink>>,
     /// The sink that sends calls of tools to a collector, once it is asked for.
     pub(super) traces: OnceLock<Option<Arc<OtelSink>>>,
-    /// The channels of the store whose skills are served, those that win first.
+    /// The channels of the store whose skills are served, in order of precedence.
     pub(super) served: Vec<String>,
 }
 

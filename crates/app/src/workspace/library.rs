@@ -206,7 +206,7 @@ impl Workspace {
         self.providers(places.iter().filter(is_read), &links, past)
     }
 
-    /// Reads all skills of all places, also of those that are not there yet, to follow changes.
+    /// Reads all skills of all places, missing ones included, to follow changes.
     pub fn open_to_follow(&self) -> Registry {
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);

@@ -27,7 +27,7 @@ pub fn expect_directories(env: &Env, roots: &[PathBuf]) -> Result<(), Error> {
 }
 
 impl Workspace {
-    /// Returns every place that is searched, those that win first, and the problems of packs.
+    /// Returns every place that is searched, in order of precedence, and the problems of packs.
     pub fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         if self.options.roots.is_empty() {
             return self.settings.places(&self.config_input(), policy);

@@ -50,7 +50,7 @@ impl Workspace {
         self.settings.store_url.is_empty() && UnreadableState::find(&self.env).is_some_and(is_hidden)
     }
 
-    /// Returns the channels of the store whose skills are served, those that win first.
+    /// Returns the channels of the store whose skills are served, in order of precedence.
     pub fn served_channels(&self) -> &[String] {
         &self.served
     }

@@ -162,7 +162,7 @@ impl SeenSkills<'_> {
     }
 }
 
-/// Returns the skills that `task` needs, of those that are seen, and keeps the index for the next run.
+/// Returns the visible skills that `task` needs, and keeps the index for the next run.
 fn rank(
     workspace: &Workspace,
     searchable: &SearchableLibrary,

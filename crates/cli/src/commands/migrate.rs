@@ -290,7 +290,7 @@ fn agent(agents: &AgentFiles<'_>, role: &RoleFiles, split: &RoleSplit) -> AgentJ
     }
 }
 
-/// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about those that do.
+/// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about the files that do.
 fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
     let mut notes = Vec::new();
     let (config, path) = (Path::new(&agent.config), agent.prompt_file());

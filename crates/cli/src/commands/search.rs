@@ -88,7 +88,7 @@ fn query(args: &SearchArgs) -> Result<String, CliError> {
     standard_input::read_text("query")
 }
 
-/// Returns whether models are offered a skill with `tag`, of those that the agent may see.
+/// Returns whether models are offered a skill with `tag`, of the skills that the agent may see.
 fn is_tagged(library: &Library, agent: Option<&Agent>, tag: &str) -> bool {
     let tag = tag.to_lowercase();
     let mut offered = library.snapshot.entries().iter().filter(|entry| entry.is_offered());

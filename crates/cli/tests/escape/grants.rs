@@ -1,4 +1,4 @@
-//! Tests of the rights that grants give, and of those that no grant gives.
+//! Tests of the rights that grants give, and of the rights that no grant gives.
 
 use std::collections::BTreeMap;
 use std::fs;

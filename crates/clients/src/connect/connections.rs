@@ -114,7 +114,7 @@ impl Connection {
         self.values("--config").first().map(PathBuf::from)
     }
 
-    /// Returns the reason that the server refuses a word among its arguments, and a hint. `settings` are those that it reads.
+    /// Returns the reason that the server refuses a word among its arguments, and a hint. It reads `settings`.
     pub fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);

@@ -24,9 +24,9 @@ pub enum LinkKind {
 /// The links and copies to make.
 #[derive(Debug, Default)]
 pub struct NewLinks {
-    /// Those that are made, in the order of the plan.
+    /// The links that are made, in the order of the plan.
     pub links: Vec<RecordedLink>,
-    /// Sentences about those that are left alone.
+    /// Sentences about the links that are left alone.
     pub notes: Vec<String>,
     /// The change that makes and records them.
     pub change: ChangeSteps<'static>,

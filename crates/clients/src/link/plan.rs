@@ -73,7 +73,7 @@ pub enum Occupancy {
 
 /// The links to make.
 pub struct LinkPlan<'l> {
-    /// The links, those that others lead to first.
+    /// The links. A link that another one leads to comes before it.
     pub steps: Vec<LinkStep<'l>>,
     /// The clients that nothing can be linked for, or not every skill.
     pub refused: Vec<SkippedClient>,

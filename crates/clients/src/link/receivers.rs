@@ -25,7 +25,7 @@ pub enum ConnectedClients {
     Included,
 }
 
-/// Returns the clients that are meant, and those that are left out.
+/// Returns the chosen clients, and the ones that are left out.
 pub fn chosen(
     connections: &[Connection],
     places: &Places,

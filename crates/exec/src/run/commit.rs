@@ -98,7 +98,7 @@ impl Commit {
         words.iter().copied().chain(["--"]).map(str::to_owned).chain(paths).collect()
     }
 
-    /// Returns the paths that a person is shown: those of the call, or those that are staged.
+    /// Returns the paths that a person is shown: the paths of the call, or all staged ones.
     fn shown_paths(&self) -> Vec<&str> {
         if self.paths.is_empty() {
             // Fields and paths take turns.

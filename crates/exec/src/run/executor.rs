@@ -31,7 +31,7 @@ pub struct ExecutorOptions {
     pub repository: Option<PathBuf>,
     /// Grants of scripts, which cannot declare any.
     pub scripts: ScriptGrants,
-    /// The host's environment variables. Tools get the harmless ones, and those that they ask for by name.
+    /// The host's environment variables. Tools get the harmless ones, and others that they ask for by name.
     pub variables: Vec<(String, String)>,
     /// Paths that no grant makes writable, absolute: the host's settings and caches, and the directories of its skills. The
     /// state directory is always protected.

@@ -54,7 +54,7 @@ struct SharedPath {
     count: usize,
 }
 
-/// Files and directories that were created so that they can be granted. Dropping this removes those that are still empty.
+/// Files and directories that were created so that they can be granted. Dropping this removes what is still empty.
 #[derive(Debug, Default)]
 pub(super) struct CreatedPaths {
     paths: Vec<PathBuf>,

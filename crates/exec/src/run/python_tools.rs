@@ -20,7 +20,7 @@ const DIRECTORY: &str = "parse";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PythonTools {
-    /// Those that can be tools, as the text of a `schema.json`.
+    /// The functions that can be tools, as the text of a `schema.json`.
     pub schema: String,
     /// The others by name, each with the reason why it cannot be one.
     pub left_out: Vec<(String, String)>,

@@ -23,7 +23,7 @@ const SEPARATOR: char = '.';
 /// All that a process needs to go on with a session of another one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PortableSession {
-    /// The parameters of the handshake, without those that make no difference.
+    /// The parameters of the handshake that make a difference.
     pub(super) params: InitializeRequestParams,
     /// The query of the URL of the handshake.
     pub(super) query: Option<String>,

@@ -91,7 +91,7 @@ impl SearchResult {
 pub struct MatchedWord {
     /// The word, as it was typed.
     pub word: String,
-    /// The parts of the skill that have it, those that count most first.
+    /// The parts of the skill that have it, the most important first.
     pub fields: Vec<Field>,
     /// `true` for a stop word, such as `the`.
     pub is_common: bool,

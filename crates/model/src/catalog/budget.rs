@@ -109,7 +109,7 @@ impl<'a> Purse<'a> {
             .collect();
         let turn = self.spend_by_turns(ranking.epoch);
         self.spend_by_rank(&ranked);
-        // Skills of this turn that half of the rest did not suffice for come after those that the task needs.
+        // Skills of this turn that did not fit half of the rest come after the skills that the task needs.
         for index in &turn.now {
             if self.tiers[*index] < Tier::FirstSentence {
                 self.buy_most(*index, Reason::FairShare);
@@ -178,7 +178,7 @@ impl<'a> Purse<'a> {
         turn
     }
 
-    /// Buys the most that still fits of those that the task needs, best first.
+    /// Buys the most that still fits of the skills that the task needs, best first.
     fn spend_by_rank(&mut self, ranked: &[(usize, usize)]) {
         let mut fits_so_far = true;
         for (rank, index) in ranked {
@@ -192,7 +192,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Lists what it can where not even the names of all fit: the names of those that the task may need and of those whose turn it is,
+    /// Lists what it can where not even the names of all fit: the names of the skills that the task may need and of those whose turn it is,
     /// then descriptions of those whose turn is next, until one does not fit, then names of these. A few skills with a description are
     /// of more use than many without.
     fn spend_on_the_rest(&mut self, ranked: &[(usize, usize)], turn: &Turn) {

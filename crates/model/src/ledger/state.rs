@@ -101,7 +101,7 @@ impl Ledger {
 
     /// Returns the skills that a compaction took from the model, the last used first.
     ///
-    /// Those that a host evicted are not among them.
+    /// Skills that a host evicted are not among them.
     pub fn lost_by_recency(&self) -> Vec<(&SkillName, &LedgerRecord)> {
         let is_wanted = |entry: &LedgerEntry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
         let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();

@@ -109,7 +109,7 @@ fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>
     put_skills_safely(&*store, &skills)
 }
 
-/// Carries out `change`. If a step fails, `journal` is left with those that were taken.
+/// Carries out `change`. If a step fails, `journal` keeps the steps that were taken.
 fn carry_out(change: &ChangeSteps<'_>, journal: &mut Journal) -> Result<(), Error> {
     let outcomes = in_parallel(&change.skills, |skill| {
         let others = skill.others.to_vec();

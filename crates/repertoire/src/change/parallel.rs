@@ -2,7 +2,7 @@
 
 use std::thread;
 
-/// The most threads. Those that wait for the disk at the same time wait together, because file systems make durable what several of them
+/// The most threads. Threads that wait for the disk at the same time wait together, because file systems make durable what several of them
 /// want at once.
 const THREADS: usize = 32;
 

@@ -84,7 +84,7 @@ repertoire_model::words! {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ConfigFiles {
-    /// The files to read, those that win last.
+    /// The files to read, the weakest first.
     pub found: Vec<(ConfigFileOwner, PathBuf)>,
     /// The paths where a file could be and is not.
     pub absent: Vec<PathBuf>,

@@ -72,7 +72,7 @@ pub(super) fn skills_in_use(
     Ok(skills.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().cloned().collect())
 }
 
-/// Adds the skills of its kits to those that `agent` may see.
+/// Adds the skills of its kits to the skills that `agent` may see.
 pub(super) fn resolve_agent(
     agent: &mut ConfiguredAgent,
     kits: &BTreeMap<String, Vec<Pattern>>,

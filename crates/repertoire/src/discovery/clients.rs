@@ -53,7 +53,7 @@ pub const CLIENT_HOMES: &[ClientHome] = &[
 
 /// Every client that is known to read skills from files, and the clients that can be connected.
 ///
-/// The first rows are the clients that `rep connect` knows, the others those that the installer `skills` 1.7 knows besides.
+/// The first rows are the clients that `rep connect` knows, the others are known to the installer `skills` 1.7 alone.
 /// Directories of a project that are not hidden, as OpenClaw's `skills`, are left out: most projects use those names for
 /// something else.
 #[rustfmt::skip]

@@ -81,7 +81,7 @@ repertoire_model::words! {
     Tier {
         /// Those of a directory that the caller gave.
         Given "given on the command line",
-        /// Those that come with the project, from its authors.
+        /// The roots that come with the project, from its authors.
         Project "a place of the project",
         /// Those the user installed.
         User "a place of the user",
@@ -169,7 +169,7 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Looks at `roots`, those that win first, and sees to it that no two have the same label.
+    /// Looks at `roots`, in order of precedence, and sees to it that no two have the same label.
     pub fn of(mut roots: Vec<Root>) -> Self {
         distinct(roots.iter_mut().map(|root| &mut root.label));
         let mut discovery = Self::default();
@@ -187,7 +187,7 @@ impl Discovery {
         discovery
     }
 
-    /// Returns the roots that hold skills now or may one day: those that are there, and those that are missing.
+    /// Returns the roots that hold skills now or may one day, missing ones included.
     ///
     /// A long-running program makes a provider of each, so that a directory that is made later is seen at the next
     /// [`crate::Registry::reload`]; for a program that runs once, [`Discovery::roots`] is enough.
@@ -219,7 +219,7 @@ pub fn distinct<'a>(labels: impl IntoIterator<Item = &'a mut String>) {
 /// use repertoire::discovery::{Discovery, DiscoveryInput, Root, Tier, discover};
 /// use repertoire::{FsProvider, Provider};
 /// let found = discover(&DiscoveryInput::new("/project", PathBuf::from("/home/me")));
-/// // Roots of one's own come after those that are found, or before them to win over them.
+/// // Your own roots come after the discovered ones, or before them to win over them.
 /// let mut roots: Vec<Root> = found.lasting_roots().cloned().collect();
 /// roots.push(Root { label: "config:shared".into(), path: "/srv/skills".into(), tier: Tier::Configured });
 /// let providers: Vec<Arc<dyn Provider>> = Discovery::of(roots)

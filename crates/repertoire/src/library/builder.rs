@@ -133,7 +133,7 @@ impl LibraryBuilder {
         self
     }
 
-    /// Switches off the skills that match one of `patterns`, beside those that the policy disables: for agents they do not exist.
+    /// Switches off the skills that match one of `patterns`, as well as those disabled by the policy: for agents they do not exist.
     ///
     /// ```
     /// # pollster::block_on(async {

@@ -78,7 +78,7 @@ impl Agent {
 }
 
 impl Snapshot {
-    /// Renders the catalog of the skills that `agent` is offered: those that it sees.
+    /// Renders the catalog of the skills that `agent` sees.
     pub fn catalog_for(&self, agent: &Agent, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
         self.catalog_of(options, |entry| agent.sees(entry))
     }

@@ -200,7 +200,7 @@ impl Channel {
         self.fetch(store, manifests)
     }
 
-    /// Reads blobs into memory. Damaged ones are left to those that need them.
+    /// Reads blobs into memory. Damaged ones are left to the readers that need them.
     fn fetch(&self, store: &dyn Store, digests: impl Iterator<Item = Digest>) -> Result<(), Error> {
         let found = store.raw_blobs(&digests.collect::<Vec<Digest>>())?;
         for (digest, bytes) in found.into_iter().filter(|(digest, bytes)| Digest::of(bytes) == *digest) {

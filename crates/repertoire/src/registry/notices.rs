@@ -23,7 +23,7 @@ impl Snapshot {
         self.notices_with(&is_seen, hidden, |entry| entry.source.to_string())
     }
 
-    /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be told that those that
+    /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be told that the skills that
     /// `is_told` accepts are hidden. Hidden skills of the same tier are left out: the model can do nothing about them.
     pub(crate) fn notices_for_models(
         &self,

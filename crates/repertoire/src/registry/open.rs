@@ -189,7 +189,7 @@ impl Registry {
         snapshot
     }
 
-    /// Disables the skills that `patterns` match, in place of those that the policy disables, and returns the newest snapshot.
+    /// Disables the skills that `patterns` match, in place of those disabled by the policy, and returns the newest snapshot.
     pub async fn set_disabled(&self, patterns: Vec<Pattern>) -> Arc<Snapshot> {
         *self.shared.disabled.write().unwrap_or_else(PoisonError::into_inner) = Some(patterns);
         self.reload().await

@@ -283,7 +283,7 @@ impl Snapshot {
         self.entries.get(*paths.get(path)?)
     }
 
-    /// Returns the skills that hold their name among those that `is_seen` accepts, sorted by name.
+    /// Returns the skills that hold their name among the skills that `is_seen` accepts, sorted by name.
     ///
     /// Of several skills with one name that is the first one accepted: a skill that an agent may not see
     /// cannot shadow another for it.
@@ -292,7 +292,7 @@ impl Snapshot {
         groups.filter_map(move |group| holder(group, &is_seen))
     }
 
-    /// Returns the skill that holds `name` among those that `is_seen` accepts.
+    /// Returns the skill that holds `name` among the skills that `is_seen` accepts.
     pub fn held_as(&self, name: &str, is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         holder(self.named(name), is_seen)
     }
@@ -427,7 +427,7 @@ pub(crate) fn told_source(source: &str) -> String {
     }
 }
 
-/// Returns the skill of `group`, all of one name, that holds the name among those that `is_seen` accepts.
+/// Returns the skill of `group`, all of one name, that holds the name among the skills that `is_seen` accepts.
 pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
     group.iter().find(|entry| entry.state.is_reachable() && is_seen(entry))
 }

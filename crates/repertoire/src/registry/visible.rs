@@ -64,7 +64,7 @@ impl<'s> VisibleSkills<'s> {
         entries.filter(|(_, is_seen)| **is_seen).map(|(entry, _)| entry)
     }
 
-    /// Returns those that hold their names, sorted by name: a skill that cannot be seen shadows nothing.
+    /// Returns the skills that hold their names, sorted by name: a skill that cannot be seen shadows nothing.
     pub fn held(&self) -> impl Iterator<Item = &'s Entry> + use<'s> {
         let (snapshot, indices) = (self.snapshot, Arc::clone(&self.indices));
         (0..indices.held.len()).map(move |number| &snapshot.entries()[indices.held[number]])

@@ -75,7 +75,7 @@ pub type CatalogSize = (usize, usize);
 /// Limits of a view beside those of its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViewLimits {
-    /// The skills that it may see: those that all of them allow.
+    /// The skills that it may see: the skills that all of them allow.
     pub scopes: Vec<Scope>,
     /// The tools for models that it may have.
     pub tools: OfferedTools,
@@ -211,7 +211,7 @@ impl AgentView {
         }
     }
 
-    /// Returns the skills of `snapshot` that the agent may see: those that [`AgentView::sees`] accepts.
+    /// Returns the skills of `snapshot` that the agent may see: the skills that [`AgentView::sees`] accepts.
     pub fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
         self.session.lookup().visible_skills(snapshot)
     }

@@ -156,7 +156,7 @@ impl Session {
     fn listed(&self, snapshot: &Snapshot) -> Vec<String> {
         let mut options = self.catalog_options();
         options.ranking = self.ranked_state().ranking.as_ref().map(|ranking| ranking.to_catalog());
-        // Only catalogs for a task, and those that send to search, leave names out.
+        // Only catalogs for a task, and catalogs that send to search, leave names out.
         if options.ranking.is_none() && options.over_budget != OverBudget::SearchOnly {
             let lookup = self.lookup();
             let listed = lookup.offered(snapshot).filter(|entry| lookup.is_listed(entry));
@@ -221,7 +221,7 @@ impl Session {
         let is_new = |entry: &&Entry| !active.contains(entry.name()) && !known.contains(entry.name());
         let files = FileMatcher::new(files);
         let about = self.lookup().offered(&snapshot).filter(is_new).filter(|entry| entry.is_about(&files));
-        // Those that do not fit are offered by the next note.
+        // Skills that do not fit are offered by the next note.
         let mut skills: Vec<&Entry> = about.take(MAX_LISTED).collect();
         let mut state = self.state();
         // Another call may have offered some meanwhile.

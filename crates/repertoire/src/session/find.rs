@@ -254,12 +254,12 @@ impl<'a> SkillLookup<'a> {
         self.agents().all(|agent| agent.may_be_told_of(entry))
     }
 
-    /// Returns this session's agent and those that it sees no more than.
+    /// Returns this session's agent and the agents that it sees no more than.
     pub(super) fn agents(&self) -> impl Iterator<Item = &'a Agent> + Clone + use<'a> {
         self.session.agent().into_iter().chain(&self.session.ceilings)
     }
 
-    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and those that hide
+    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and skills that hide
     /// another of a different tier.
     pub fn notices(&self, snapshot: &Snapshot) -> Vec<String> {
         let visible = self.visible_skills(snapshot);
@@ -291,7 +291,7 @@ impl<'a> SkillLookup<'a> {
 }
 
 impl Session {
-    /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
+    /// Returns the skills of `snapshot` that `request` is about, best first, out of the skills that this session's catalog offers.
     pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
         let visible = self.lookup().visible_skills(snapshot);
         let visibility = if self.lookup().is_scoped() { Visibility::Of(&visible) } else { Visibility::All };

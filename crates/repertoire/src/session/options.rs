@@ -23,7 +23,7 @@ words! {
     /// Decides whether the skills that a loaded one requires are loaded with it.
     #[derive(Default)]
     Requires {
-        /// The answer names those that are not active; the default.
+        /// The answer names the skills that are not active; the default.
         #[default]
         Hint "hint",
         /// They are loaded with it, within the ceiling of tokens.

@@ -20,9 +20,9 @@ const RUN: &str = "run_skill_script";
 /// The tools that a skill declares.
 #[derive(Default)]
 struct DeclaredTools {
-    /// Those that can be called.
+    /// The tools that can be called.
     callable: Toolbox,
-    /// The names of these and of those that something would run, were it allowed.
+    /// The names of these and of the tools that something would run, were it allowed.
     names: Vec<String>,
     /// The tools that may not run, and why.
     refused: Vec<(String, RunRefusal)>,

@@ -47,7 +47,7 @@ pub struct Release {
 
 /// Channels of skills that servers serve.
 pub trait Releases: Send + Sync {
-    /// Makes `changes` to `channel` at once, without those that would change nothing; of several of one skill the last one counts. Returns
+    /// Makes `changes` to `channel` at once, except changes without an effect; of several of one skill the last one counts. Returns
     /// the number of the release, `None` if nothing is left to change.
     ///
     /// Numbers grow over all channels, in the order in which releases become visible. The content is in the store before.
@@ -92,7 +92,7 @@ pub trait Releases: Send + Sync {
     fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error>;
 }
 
-/// Returns the last change of each skill, sorted by name, without those that a channel with the skills `served` already has.
+/// Returns the last change of each skill, sorted by name, without changes that a channel with the skills `served` already has.
 pub fn effective_changes(changes: &[ReleaseChange], served: &BTreeMap<String, Digest>) -> Vec<ReleaseChange> {
     let last: BTreeMap<&str, &ReleaseChange> =
         changes.iter().map(|change| (change.name.as_str(), change)).collect();

@@ -131,7 +131,7 @@ impl TokenRecord {
 
 /// Tokens of people and programs.
 pub trait Tokens: Send + Sync {
-    /// Adds a token, and removes those that had ended [`ENDED_TOKEN_TIME`] before it was made. Fails if there are [`MAX_TOKENS`]
+    /// Adds a token, and removes tokens that had ended [`ENDED_TOKEN_TIME`] before it was made. Fails if there are [`MAX_TOKENS`]
     /// already, or if there is one with its digest.
     fn add_token(&self, token: &TokenRecord) -> Result<(), Error>;
 

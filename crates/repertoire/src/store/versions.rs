@@ -81,7 +81,7 @@ pub struct Version {
 
 /// Versions of skills and content-addressed blobs.
 pub trait Versions: Send + Sync {
-    /// Stores `blobs`, all or none; those that are there already stay as they are, except that bytes that no longer have their
+    /// Stores `blobs`, all or none; blobs that exist already stay as they are, except that bytes that no longer have their
     /// digest are replaced.
     fn put_blobs(&self, blobs: &[Blob]) -> Result<(), Error>;
 
@@ -95,7 +95,7 @@ pub trait Versions: Send + Sync {
     }
 
     /// Returns those of `digests` that no blob has. From now on [`collect_garbage`](Self::collect_garbage) takes all of them for just
-    /// used, so that those that are there still are when something names them.
+    /// used, so that the blobs that are there still are when something names them.
     fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, Error>;
 
     /// Records `version` as the newest of its skill, unless the newest has the same digest. Returns the newest, and `true` if it is new.

@@ -156,7 +156,7 @@ impl<'a> Comparison<'a> {
         Self { skills, weights, firsts, copies, index, slots }
     }
 
-    /// Returns the pairs of the skill at `place` with those that a search for its own words finds.
+    /// Returns the pairs of the skill at `place` with the skills that a search for its own words finds.
     fn candidates(&self, place: usize) -> Vec<(usize, usize)> {
         let ComparedSkill { claims, vector, .. } = &self.skills[place];
         let words = self.weights.best(&claims.terms, MAX_QUERY_TERMS).join(" ");

@@ -42,7 +42,7 @@ pub struct Evidence {
     pub cosine: Option<f32>,
     /// The share of the content words of the query that the skill has, by importance.
     pub matched: f32,
-    /// The share of those that it has in its name, description or keywords.
+    /// The share of the words that it has in its name, description or keywords.
     pub claimed: f32,
     /// The distance to the score of the next skill, as a share of its own; 0 for all but the first.
     pub lead: f32,

@@ -30,9 +30,9 @@ impl SearchIndex {
 
 /// The words of a query that no visible skill has.
 struct UnknownWords {
-    /// Those that the embedding table does not know either: they may be misspelled.
+    /// The words that the embedding table does not know either: they may be misspelled.
     unknown: HashSet<String>,
-    /// Those that it knows, if the skills have no word of the query: they may be of another language.
+    /// The words that it knows, if the skills have no word of the query: they may be of another language.
     foreign: HashSet<String>,
 }
 

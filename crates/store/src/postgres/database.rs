@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A store in a PostgreSQL database, in a schema named `repertoire`.
 ///
-/// Connections are opened on demand, at most eight and one that waits for releases. Those that break are replaced; an operation
+/// Connections are opened on demand, at most eight and one that waits for releases. Broken connections are replaced; an operation
 /// that met a broken one is repeated if it cannot have had an effect. No statement is waited for without limit: 35 seconds for a query, five
 /// minutes for a change, an hour for a change of the tables.
 pub type PostgresStore = SqlStore<PostgresDatabase>;

@@ -84,7 +84,7 @@ pub(super) fn connector(
     Ok(Some(MakeRustlsConnect::new(client)))
 }
 
-/// Returns whether a connection may leave this machine. The addresses of `hostaddr` are those that are connected to, if there are any; the
+/// Returns whether a connection may leave this machine. The addresses of `hostaddr` are connected to, if there are any; the
 /// hosts are only the names in the certificates then.
 fn leaves_machine(config: &Config) -> bool {
     let addresses = config.get_hostaddrs();

@@ -26,7 +26,7 @@ const PAGE: usize = 50;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ProposalsQuery {
-    /// Only proposals in this state: `pending`, `stale`, `applied`, `rejected` and others; `open` for those that wait, which is the
+    /// Only proposals in this state: `pending`, `stale`, `applied`, `rejected` and others; `open` for the proposals that wait, which is the
     /// default, `all` for all.
     #[schemars(extend("enum" = ["", "open", "all", "pending", "approved", "applied", "rejected", "stale", "superseded", "rolled_back"]))]
     pub(crate) state: Option<String>,

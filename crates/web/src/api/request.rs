@@ -27,7 +27,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// The parameters of a path. Those that do not fit are an error of the API.
+/// The parameters of a path. Parameters that do not fit are an error of the API.
 pub(crate) struct PathParams<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {

@@ -21,7 +21,7 @@ pub(super) const FLOW: Cookie =
 pub(super) struct Cookie {
     name: Cow<'static, str>,
     same_site: &'static str,
-    /// Attributes beside those that every cookie has.
+    /// More attributes than every cookie has.
     attributes: &'static str,
 }
 

@@ -63,7 +63,7 @@ pub(super) struct Hunk {
 }
 
 impl Hunk {
-    /// Returns the lines side by side: removed ones beside those that take their place.
+    /// Returns the lines side by side: removed ones beside the lines that take their place.
     pub(super) fn sides(&self) -> Vec<SideRow> {
         let mut rows = Vec::new();
         let (mut removed, mut added) = (Vec::new(), Vec::new());

@@ -29,7 +29,7 @@ pub(super) fn render(markdown: &str, files: &str) -> Option<String> {
         .chain(Parser::new_ext(markdown, options))
         .filter_map(|event| safe(event, files, &mut open_links));
     html::push_html(&mut text, events);
-    // Those that are too wide are scrolled by keyboard. Nothing else in the text can be these tags.
+    // Tables that are too wide are scrolled by keyboard. Nothing else in the text can be these tags.
     let text = text.replace("<pre>", "<pre tabindex=\"0\">");
     Some(
         text.replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>")

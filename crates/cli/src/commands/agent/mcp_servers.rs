@@ -58,7 +58,7 @@ impl Drop for RunningServers {
 pub(super) struct ServerProcesses(Arc<Mutex<Vec<HostProcess>>>);
 
 impl ServerProcesses {
-    /// Ends the processes, also those that ignore the end of their input.
+    /// Ends the processes, even if they ignore the end of their input.
     pub(super) fn end(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -33,7 +33,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &PluginPackArgs) -> 
         args.skill.iter().map(|name| library.find(name)).collect::<Result<_, CliError>>()?
     };
     if entries.is_empty() {
-        return Err(CliError::no("there are no skills to pack").hint("`rep list` shows those that are found"));
+        return Err(CliError::no("there are no skills to pack").hint("`rep list` shows what is found"));
     }
     let packed: Result<Vec<(&str, SkillFiles)>, CliError> =
         entries.iter().map(|entry| Ok((entry.name().as_str(), files::files(&library, entry)?))).collect();

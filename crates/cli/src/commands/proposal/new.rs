@@ -93,7 +93,9 @@ fn refusal_error(refusal: ProposalRefusal) -> CliError {
     let hint = match &refusal {
         ProposalRefusal::Off => Some("`proposals.mode` of your user configuration turns them on"),
         ProposalRefusal::Locked(_) => Some("`proposals.locked` of your user configuration names it"),
-        ProposalRefusal::TooMany(_) => Some("`rep proposal list --all` lists those that wait for a decision"),
+        ProposalRefusal::TooMany(_) => {
+            Some("`rep proposal list --all` lists the proposals that wait for a decision")
+        }
         _ => None,
     };
     let error = match refusal {

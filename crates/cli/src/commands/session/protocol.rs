@@ -231,7 +231,7 @@ fn inherit(request: &Map<String, Value>) -> Result<Option<Inherit>, ProtocolRefu
     Inherit::parse(word).map(Some).ok_or_else(|| bad(format!("`inherit` is one of: {}", words())))
 }
 
-/// Returns the skills that a request is limited to: those that one of its patterns matches, or all.
+/// Returns the skills that a request is limited to: the skills that one of its patterns matches, or all.
 fn scope(request: &Map<String, Value>) -> Result<Scope, ProtocolRefusal> {
     if request.get("skills").is_none_or(Value::is_null) {
         return Ok(Scope::default());

@@ -32,7 +32,7 @@ pub(super) enum ChannelAction {
         /// The skills
         #[arg(value_name = "NAME", required_unless_present = "all")]
         names: Vec<String>,
-        /// All skills of the other channel, and the removal of those that it had and has no more
+        /// All skills of the other channel; skills that it no longer has are removed
         #[arg(long, conflicts_with = "names")]
         all: bool,
         /// The channel that has the versions

@@ -130,7 +130,7 @@ impl<'a> Page<'a> {
         trimmed(out)
     }
 
-    /// Returns the primary skill, or that with the shortest description, of those that are listed and whose instructions are not in
+    /// Returns the primary skill, or that with the shortest description, of the skills that are listed and whose instructions are not in
     /// the prompt already.
     ///
     /// A short description is mostly that of a narrow skill. Small models tend to load the example for tasks that match none, so it

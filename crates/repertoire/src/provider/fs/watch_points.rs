@@ -29,7 +29,7 @@ impl FsSource {
         points
     }
 
-    /// Adds the directories of skills, and those that may become skills.
+    /// Adds the directories of skills, and directories that may become skills.
     fn add_directories(&self, scan: &Scan, points: &mut Vec<WatchPoint>) {
         let of_skill = if self.options().limits.nested { WatchScope::Entries } else { WatchScope::Manifest };
         points.reserve(scan.skills.len() + scan.others.len() + 1);
