@@ -22,6 +22,9 @@ mod app_modules;
 #[path = "house/line_ceiling.rs"]
 mod line_ceiling;
 
+#[path = "house/words.rs"]
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
