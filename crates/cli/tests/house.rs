@@ -1,4 +1,5 @@
-//! Holds the invariants of `ARCHITECTURE.md`: crate edges, purity, file sizes, docs, and a README that is true.
+//! Holds the invariants of `ARCHITECTURE.md`: crate edges, purity, file sizes, docs, and a README that is
+//! true.
 
 #![allow(
     clippy::unwrap_used,
@@ -332,7 +333,8 @@ const EXCUSED_WORDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Dependencies that one crate alone has: the ones that confine processes, that know MCP, and that know routes and HTML.
+/// Dependencies that one crate alone has: the ones that confine processes, that know MCP, and that know
+/// routes and HTML.
 const DEPENDENCIES_OF_ONE: &[(&str, &[&str])] = &[
     ("exec", &["close_fds", "landlock", "libc", "seccompiler"]),
     ("mcp", &["rmcp"]),

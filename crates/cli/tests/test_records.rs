@@ -1,4 +1,5 @@
-//! Tests of the records of links, gathered and disabled skills, kits and approvals, and of the records that earlier versions wrote.
+//! Tests of the records of links, gathered and disabled skills, kits and approvals, and of the records that
+//! earlier versions wrote.
 
 use serde_json::{Value, json};
 
@@ -7,7 +8,8 @@ use crate::sandbox::{Sandbox, assert_run, skill};
 /// The state directory of a user.
 const STATE: &str = "../home/.local/state/repertoire";
 
-/// Returns a sandbox with the records of links, gathered and disabled skills that earlier versions kept in `base`.
+/// Returns a sandbox with the records of links, gathered and disabled skills that earlier versions kept in
+/// `base`.
 fn sandbox(base: &str) -> Sandbox {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.claude/settings.json", "{}\n");

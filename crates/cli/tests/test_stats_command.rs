@@ -11,7 +11,8 @@ fn call(sandbox: &Sandbox, tool: &str, arguments: &str, more: &[&str]) {
     sandbox.run(&[&["call", tool, arguments], more].concat());
 }
 
-/// Returns a sandbox in which skills were used: alpha twice with a file, a skill that is removed, and a name that never was.
+/// Returns a sandbox in which skills were used: alpha twice with a file, a skill that is removed, and a name
+/// that never was.
 fn with_usage() -> Sandbox {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "[agents.builder]\nskills.allow = [\"*\"]\n");

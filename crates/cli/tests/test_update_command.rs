@@ -656,7 +656,8 @@ fn the_locks_of_other_installers_are_taken_over() {
     assert_eq!(run.code, 1);
 }
 
-/// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its cache.
+/// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its
+/// cache.
 pub(crate) fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
     let given = std::env::var("REPERTOIRE_TEST_NPX_SKILLS").ok();
     let words = given.unwrap_or_else(|| "npx --offline --yes skills@1.7.4".to_owned());

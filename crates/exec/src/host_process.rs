@@ -11,8 +11,8 @@ pub struct HostProcess(Child);
 impl HostProcess {
     /// Starts `program`, and returns it with its standard input and output.
     ///
-    /// It has the standard error of this process, and its environment without the variables in `withheld` and with those in
-    /// `variables`.
+    /// It has the standard error of this process, and its environment without the variables in `withheld` and
+    /// with those in `variables`.
     pub fn start(
         program: &str,
         arguments: &[String],

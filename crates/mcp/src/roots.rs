@@ -30,7 +30,8 @@ const READ_TIME: Duration = Duration::from_secs(2);
 /// The time after which a directory that cannot be read is given up.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Returns the paths of the files that the client of `peer` works on, relative to their repository and with `/` between their parts.
+/// Returns the paths of the files that the client of `peer` works on, relative to their repository and with
+/// `/` between their parts.
 ///
 /// The client is asked for its roots if it has some; without any it works in `project`. A repository at `home` is not that of the
 /// directories below. If reading takes too long, only the files that were found in time are returned.
@@ -84,8 +85,8 @@ fn path(uri: &str) -> Option<PathBuf> {
 
 /// Returns the paths of the files in `directories`, after reading at most `max_entries` entries, until `deadline`.
 ///
-/// Symbolic links are not followed. Directories of tools, such as `node_modules`, of generated files, and the directories that clients read
-/// skills from are left out.
+/// Symbolic links are not followed. Directories of tools, such as `node_modules`, of generated files, and the
+/// directories that clients read skills from are left out.
 fn files_in(
     directories: &[PathBuf],
     home: Option<&Path>,

@@ -66,7 +66,8 @@ impl World {
         self.directory.path()
     }
 
-    /// Returns the library that `equip` makes of this one, for servers of MCP with `options` whose sessions have `session`.
+    /// Returns the library that `equip` makes of this one, for servers of MCP with `options` whose sessions
+    /// have `session`.
     pub fn served(
         &self,
         options: &McpOptions,

@@ -39,8 +39,8 @@ impl Digest {
         Some(Self(bytes))
     }
 
-    /// Returns the first 16 digits, written `sha256:` and these: enough to stamp a text that is there to be hashed again, at
-    /// a quarter of the tokens.
+    /// Returns the first 16 digits, written `sha256:` and these: enough to stamp a text that is there to be
+    /// hashed again, at a quarter of the tokens.
     pub fn to_stamp(&self) -> String {
         format!("sha256:{}", &self.to_hex()[..16])
     }

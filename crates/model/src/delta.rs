@@ -105,8 +105,8 @@ impl Delta {
     }
 }
 
-/// Returns the note that offers `skills`, each a name and a description, for files of the project; the empty text where there
-/// are not any. It has no line end at its end.
+/// Returns the note that offers `skills`, each a name and a description, for files of the project; the empty
+/// text where there are not any. It has no line end at its end.
 ///
 /// ```
 /// use repertoire_model::delta::for_files;

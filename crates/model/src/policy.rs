@@ -39,8 +39,8 @@ const DESCRIPTION_MAX: usize = 1024;
 crate::words! {
     /// The treatment of skills that share a name.
     ///
-    /// Within one source only one of them can be reached as `source:name`: the first, or the last under `LastWins`. The
-    /// others of that source are quarantined under every choice.
+    /// Within one source only one of them can be reached as `source:name`: the first, or the last under
+    /// `LastWins`. The others of that source are quarantined under every choice.
     Duplicates {
         /// The first source wins; others are shadowed, twins within one source quarantined. The default.
         Quarantine "quarantine",
@@ -172,8 +172,8 @@ pub struct Policy {
     pub tolerated_sources: Vec<String>,
     /// The skills that are switched off for all agents.
     pub disabled: Vec<Pattern>,
-    /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch off is reported where
-    /// another takes its name.
+    /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch
+    /// off is reported where another takes its name.
     pub disabled_by_project: Vec<Pattern>,
     /// The skills of the kits that are in use; all others are switched off. `None` if no kit is in use.
     pub kit: Option<Vec<Pattern>>,

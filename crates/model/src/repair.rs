@@ -73,8 +73,8 @@ pub fn has_conflict_markers(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
 }
 
-/// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is
-/// over the budget of a frontmatter.
+/// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the
+/// whole is over the budget of a frontmatter.
 pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
     if yaml.len() > frontmatter::MAX_BYTES {
         return None;
@@ -104,10 +104,9 @@ pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
 
 /// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` where none is needed or possible.
 ///
-/// Safe are the quoting and the indenting that [`recover`] does, quotes round a version that is a number, and the loss of
-/// what stands before the opening fence.
-/// A value of several lines is never made one line. The answer is given only if it says the same as what was read
-/// before.
+/// Safe are the quoting and the indenting that [`recover`] does, quotes round a version that is a number, and
+/// the loss of what stands before the opening fence. A value of several lines is never made one line. The
+/// answer is given only if it says the same as what was read before.
 pub fn fix(text: &str) -> Option<String> {
     let Division::Fenced(fenced) = frontmatter::divide(text) else { return None };
     if fenced.yaml.len() > frontmatter::MAX_BYTES {
@@ -302,7 +301,8 @@ fn quote_line(line: Line<'_>) -> String {
     format!("{}{key}: {}{ending}", &content[..indent], quote(value))
 }
 
-/// Returns `value` with the brackets closed that are open at its end, if it closes some itself: others may be closed on a later line.
+/// Returns `value` with the brackets closed that are open at its end, if it closes some itself: others may be
+/// closed on a later line.
 fn closed(value: &str) -> Option<String> {
     if !value.starts_with(['{', '[']) || is_open(value) {
         return None;

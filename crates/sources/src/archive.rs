@@ -1,4 +1,5 @@
-//! Unpacks archives within limits: regular files with safe paths and nothing else. The first entry that is not one refuses all of it.
+//! Unpacks archives within limits: regular files with safe paths and nothing else. The first entry that is
+//! not one refuses all of it.
 
 use std::io::{self, Cursor, Read};
 

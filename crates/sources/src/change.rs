@@ -118,7 +118,8 @@ pub fn record_versions(
     store.add_versions(&versions)
 }
 
-/// Returns the lock files with their texts before and after `change`, the lock of Repertoire last, and a note about one that is left alone.
+/// Returns the lock files with their texts before and after `change`, the lock of Repertoire last, and a note
+/// about one that is left alone.
 fn lock_files(
     installation: &Installation,
     change: &Change,

@@ -85,7 +85,8 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     };
     let registry = block_on(Registry::open_for_inspection(roots.enumerate().map(provider).collect(), policy));
     let snapshot = registry.snapshot();
-    // The provider reads on the thread that asks if it is one of rayon's, and on a third one else, which costs more than the reading.
+    // The provider reads on the thread that asks if it is one of rayon's, and on a third one else, which
+    // costs more than the reading.
     let entries = snapshot.entries().par_iter();
     let mut found: Vec<FoundSkill> = entries.map(|entry| skill(tree, &resolved, &registry, entry)).collect();
     found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
@@ -113,8 +114,8 @@ fn is_offered(tree: &FetchedTree, skill: &FoundSkill) -> bool {
     }
 }
 
-/// Returns the hidden directories of skills in `root`, which a scan of it leaves out: those of clients, and `.agents/skills` of the directories
-/// in it, where Python packages have theirs.
+/// Returns the hidden directories of skills in `root`, which a scan of it leaves out: those of clients, and
+/// `.agents/skills` of the directories in it, where Python packages have theirs.
 fn hidden_directories(root: &Path) -> Vec<PathBuf> {
     let mut children: Vec<PathBuf> =
         fs::read_dir(root).into_iter().flatten().flatten().map(|child| child.path()).collect();

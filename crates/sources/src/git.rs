@@ -1,7 +1,7 @@
 //! Fetches a commit with the user's own git: credentials, SSH and proxies are those of the user.
 //!
-//! Nothing is checked out: hooks, filters and submodules play no part, and the files have the bytes that the repository has. Only the
-//! files of skills are fetched, where the server can leave the others out.
+//! Nothing is checked out: hooks, filters and submodules play no part, and the files have the bytes that the
+//! repository has. Only the files of skills are fetched, where the server can leave the others out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -87,8 +87,8 @@ struct GitFile {
     is_executable: bool,
 }
 
-/// Fetches the newest commit of `source`, and writes the files of its skills to `directory`, which has room for a repository in
-/// `scratch`.
+/// Fetches the newest commit of `source`, and writes the files of its skills to `directory`, which has room
+/// for a repository in `scratch`.
 pub(crate) fn fetch(
     source: &GitSource,
     scratch: &Path,
@@ -517,7 +517,8 @@ fn not_read(error: io::Error) -> Error {
     Error::new(ErrorKind::Git, "cannot read what git prints").because(error)
 }
 
-/// Returns `true` if `text` can be the name of a branch or a tag, or a commit. Git would take others for options or for several references.
+/// Returns `true` if `text` can be the name of a branch or a tag, or a commit. Git would take others for
+/// options or for several references.
 pub(crate) fn is_reference(text: &str) -> bool {
     let is_allowed = |letter: char| !letter.is_control() && !" ~^:?*[\\".contains(letter);
     !text.is_empty() && !text.starts_with(['-', '+']) && !text.contains("..") && text.chars().all(is_allowed)

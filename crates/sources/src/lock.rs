@@ -48,8 +48,9 @@ impl LockedSkill {
         bundle(files).files().iter().map(|file| (file.path.clone(), file.digest)).collect()
     }
 
-    /// Returns `true` if the skill was added from `source`, a part of it included: its directory and its branch, tag, commit or version
-    /// count where `source` names them. Paths in the lock are relative to `base`.
+    /// Returns `true` if the skill was added from `source`, a part of it included: its directory and its
+    /// branch, tag, commit or version count where `source` names them. Paths in the lock are relative to
+    /// `base`.
     pub fn is_from(&self, source: &Source, base: &Path) -> bool {
         if self.source != source.to_locked(base) {
             return false;

@@ -1,5 +1,5 @@
-//! The marketplace of a repository, `.claude-plugin/marketplace.json`. The skills of plugins that lie in the repository are found like all
-//! others; those of plugins that lie elsewhere have to be added from there.
+//! The marketplace of a repository, `.claude-plugin/marketplace.json`. The skills of plugins that lie in the
+//! repository are found like all others; those of plugins that lie elsewhere have to be added from there.
 
 use std::path::Path;
 

@@ -45,8 +45,8 @@ pub struct GitSource {
     pub reference: Option<String>,
     /// The directory.
     pub path: Option<String>,
-    /// A branch and perhaps a directory, as web pages of repositories write them: which part is the branch is known only from the
-    /// repository.
+    /// A branch and perhaps a directory, as web pages of repositories write them: which part is the branch is
+    /// known only from the repository.
     pub tree: Option<String>,
 }
 

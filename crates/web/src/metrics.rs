@@ -191,8 +191,8 @@ impl MetricsSink {
 pub(crate) enum ShownSkills<'a> {
     /// All of them.
     All,
-    /// The skills that are accepted by name and source; without a source, all skills of the name. The others do not exist: calls about them
-    /// count as calls about unknown skills.
+    /// The skills that are accepted by name and source; without a source, all skills of the name. The others
+    /// do not exist: calls about them count as calls about unknown skills.
     Only(&'a dyn Fn(&str, Option<&str>) -> bool),
 }
 

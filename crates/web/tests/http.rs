@@ -456,8 +456,8 @@ impl SkillHandler for Gate {
     }
 }
 
-/// Returns a server whose skill `alpha` has a tool that waits, with the receiver of a message for each call that begins, the permits
-/// that they wait for, and the number of calls that run at a time.
+/// Returns a server whose skill `alpha` has a tool that waits, with the receiver of a message for each call
+/// that begins, the permits that they wait for, and the number of calls that run at a time.
 fn gated(world: &World) -> (Server, mpsc::Receiver<()>, Arc<Semaphore>, usize) {
     let declared = r#"[{"name": "wait", "description": "Waits.", "parameters": {"type": "object"}}]"#;
     world.write("alpha/schema.json", declared);

@@ -1,4 +1,5 @@
-//! Skills out of scope on every surface: two servers that hide skills of different names answer the same bytes to the same requests.
+//! Skills out of scope on every surface: two servers that hide skills of different names answer the same
+//! bytes to the same requests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -96,7 +97,8 @@ impl Team {
         Self { http: Http::start(&server, options), sink, store, library }
     }
 
-    /// Returns the status, the headers and the body of the answer, without what differs from one request to the next.
+    /// Returns the status, the headers and the body of the answer, without what differs from one request to
+    /// the next.
     fn ask(&self, request: &Request, query: &str) -> String {
         let bearer = format!("Bearer {SECRET}");
         let joined = |path: &str| match (path.contains('?'), query) {

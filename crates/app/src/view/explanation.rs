@@ -67,8 +67,8 @@ impl ExplainedSkillView {
 /// A decision about a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SkillDecisionView {
-    /// The subject: `found`, `also`, `file`, `repair`, `name`, `description`, `version`, `rule`, `collision`, `state`, `enable`, `refusal`,
-    /// `catalog`, `origin`, `plugin` or `clients`.
+    /// The subject: `found`, `also`, `file`, `repair`, `name`, `description`, `version`, `rule`, `collision`,
+    /// `state`, `enable`, `refusal`, `catalog`, `origin`, `plugin` or `clients`.
     pub topic: &'static str,
     /// The decision and its reason.
     pub text: String,
@@ -131,12 +131,12 @@ pub struct SearchedPlaceView {
 pub struct NearMissView {
     /// The path.
     pub path: String,
-    /// The reason that no skill was found there: `no_manifest`, `group`, `skipped`, `inside`, `too_deep`, `disabled_plugin` or
-    /// `rejected_plugin`.
+    /// The reason that no skill was found there: `no_manifest`, `group`, `skipped`, `inside`, `too_deep`,
+    /// `disabled_plugin` or `rejected_plugin`.
     #[schemars(with = "String")]
     pub reason: NearMissReason,
-    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group; the name of a plugin that is not enabled, or
-    /// the reason that it is rejected.
+    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group; the name of a
+    /// plugin that is not enabled, or the reason that it is rejected.
     pub files: Vec<String>,
 }
 

@@ -89,8 +89,8 @@ pub const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
 pub const TERM: &str = "TERM";
 
-/// The variables that are not a key of the configuration, with their meaning. A key `a.b` of the configuration is also
-/// read from `REPERTOIRE_A_B`; see [`variable_of`].
+/// The variables that are not a key of the configuration, with their meaning. A key `a.b` of the
+/// configuration is also read from `REPERTOIRE_A_B`; see [`variable_of`].
 pub const VARIABLES: &[(&str, &str)] = &[
     (CONFIG, "A configuration file to use instead of the project's and the user's. Like `--config`."),
     (
@@ -300,8 +300,8 @@ impl Env {
         self.own_directory(STATE_DIR, XDG_STATE_HOME, ".local/state")
     }
 
-    /// Returns the directory that the variable `own` names, or else `repertoire` in the directory that `xdg` names or
-    /// that lies at `habit` in the home.
+    /// Returns the directory that the variable `own` names, or else `repertoire` in the directory that `xdg`
+    /// names or that lies at `habit` in the home.
     fn own_directory(&self, own: &str, xdg: &str, habit: &str) -> Option<PathBuf> {
         if let Some(directory) = self.get(own) {
             return Some(self.working_directory.join(directory));

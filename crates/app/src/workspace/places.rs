@@ -45,8 +45,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the places of a directory that the user names: where it is a project, the hidden directories that agents keep
-    /// skills in, which are sources of their own; then itself.
+    /// Returns the places of a directory that the user names: where it is a project, the hidden directories
+    /// that agents keep skills in, which are sources of their own; then itself.
     pub fn given_places(&self, kind: &str, root: &Path) -> Vec<Place> {
         let path = self.env.working_directory().join(root);
         let place = |name: &Path, path: PathBuf| {

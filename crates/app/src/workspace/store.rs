@@ -175,7 +175,8 @@ impl Workspace {
         is_served.then(|| ReleaseFollower::start(registry, self.lazy_store()))
     }
 
-    /// Returns the identities of the skills whose descriptions a catalog over its budget keeps first; names for usage without one.
+    /// Returns the identities of the skills whose descriptions a catalog over its budget keeps first; names
+    /// for usage without one.
     ///
     /// A store that is not there, or that cannot be read, counts as no usage.
     pub(super) fn preferred_skills(&self) -> Vec<String> {

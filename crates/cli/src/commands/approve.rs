@@ -21,8 +21,9 @@ use repertoire_app::approvals::TRUST_HINT;
 
 /// Lets a skill run its tools and scripts, after showing what it will be able to do
 ///
-/// The approval holds for the skill as it is now. Any change of its files ends it; then this shows what changed. Whatever runs, runs
-/// in a sandbox. A tool that asks before every call does so until it is approved by name, with --tool. `rep revoke` takes it back.
+/// The approval holds for the skill as it is now. Any change of its files ends it; then this shows what
+/// changed. Whatever runs, runs in a sandbox. A tool that asks before every call does so until it is approved
+/// by name, with --tool. `rep revoke` takes it back.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     /// The skill

@@ -27,8 +27,9 @@ const MAX_NAMES_SHOWN: usize = 50;
 
 /// Prints the catalog to put before an agent
 ///
-/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever the
-/// machine, except in the format compat, which tells where each skill lies. Skills whose author kept them for people (disable-model-invocation) are left out.
+/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget,
+/// whatever the machine, except in the format compat, which tells where each skill lies. Skills whose author
+/// kept them for people (disable-model-invocation) are left out.
 #[derive(Debug, Args)]
 pub(crate) struct CatalogArgs {
     /// The format of the catalog
@@ -41,14 +42,14 @@ pub(crate) struct CatalogArgs {
     budget: Option<usize>,
     /// Show the skills for this task in full if the budget is too small for all; `-` reads it from standard input
     ///
-    /// The others are named in one line. If the names take more than half of the room, skills that the task does not need are left
-    /// out, and the catalog says how many.
+    /// The others are named in one line. If the names take more than half of the room, skills that the task
+    /// does not need are left out, and the catalog says how many.
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
     /// Choose which of the other skills get their turn: any number, the next one for the next skills
     ///
-    /// A share of the budget goes to all skills by turns, so that each is shown at some time. The catalog is the same
-    /// for the same number.
+    /// A share of the budget goes to all skills by turns, so that each is shown at some time. The catalog is
+    /// the same for the same number.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "task")]
     epoch: u64,
     /// Put this skill first and mark it as the primary one

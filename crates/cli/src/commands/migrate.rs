@@ -31,10 +31,11 @@ pub(crate) struct MigrateArgs {
 /// A layout that skills are made of.
 #[derive(Debug, Subcommand)]
 enum Layout {
-    /// Converts every role to a skill: ROLE/system_prompt.md or ROLE/prompt.jinja2, with task_prompt.md and config.yaml if they exist
+    /// Converts every role to a skill: ROLE/system_prompt.md or ROLE/prompt.jinja2, with task_prompt.md and
+    /// config.yaml if they exist
     ///
-    /// Shows what it would write, and writes it with --write. Existing files are never overwritten, and the files of
-    /// the roles stay as they are: a role that has a skill uses it, and the others work as before.
+    /// Shows what it would write, and writes it with --write. Existing files are never overwritten, and the
+    /// files of the roles stay as they are: a role that has a skill uses it, and the others work as before.
     Roles(RolesArgs),
 }
 

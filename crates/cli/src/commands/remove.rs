@@ -21,8 +21,8 @@ use crate::wire::Workspace;
 
 /// Removes skills that `rep add` added
 ///
-/// The directory of the skill, the links of clients that lead to it and its entry in repertoire.lock go together. A skill that was changed
-/// since it was added stays, unless --force is given.
+/// The directory of the skill, the links of clients that lead to it and its entry in repertoire.lock go
+/// together. A skill that was changed since it was added stays, unless --force is given.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// The skills, or the sources whose skills are removed

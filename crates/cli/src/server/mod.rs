@@ -40,8 +40,10 @@ use crate::wire::Workspace;
 
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
 ///
-/// Clients that know the Skills extension get skills with digests; all others get tools to load skills and to read their
-/// files, and a catalog in the server's instructions. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/serving-mcp.md tells how to connect clients.
+/// Clients that know the Skills extension get skills with digests; all others get tools to load skills and to
+/// read their files, and a catalog in the server's instructions.
+/// https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/serving-mcp.md tells how to connect
+/// clients.
 #[derive(Debug, Default, Args)]
 #[command(group = clap::ArgGroup::new("transport").required(true))]
 pub(crate) struct ServeArgs {
@@ -68,7 +70,8 @@ pub(crate) struct ServeArgs {
     /// Do not offer the Skills extension
     #[arg(long)]
     no_extension: bool,
-    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec or --allow-write
+    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every
+    /// address with --exec or --allow-write
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Ask every HTTP client for a token, also on a loopback address; those of `rep team token` are accepted on every address
@@ -89,8 +92,8 @@ pub(crate) struct ServeArgs {
     /// Serve no pages and no JSON API over HTTP
     #[arg(long, conflicts_with = "stdio")]
     no_dashboard: bool,
-    /// The secret of a server for one person at this machine: nothing of a skill runs, also where `exec.enabled` is set, and nobody
-    /// signs in.
+    /// The secret of a server for one person at this machine: nothing of a skill runs, also where
+    /// `exec.enabled` is set, and nobody signs in.
     #[arg(skip)]
     page_secret: Option<PageSecret>,
 }
@@ -108,8 +111,8 @@ impl ServeArgs {
     }
 }
 
-/// The number of skills from which on a server for one client prepares search before somebody searches: it takes long, and a
-/// catalog of so many skills does not replace it.
+/// The number of skills from which on a server for one client prepares search before somebody searches: it
+/// takes long, and a catalog of so many skills does not replace it.
 const MANY_SKILLS: usize = 2_000;
 
 /// Serves until the program is interrupted, and calls `on_bound` once the address of a server of HTTP is known.

@@ -1,5 +1,5 @@
-//! Holds text to three rules of `STYLE.md`: a thing "is not a" something, a missing thing is named, and "those" stands
-//! before a noun.
+//! Holds text to three rules of `STYLE.md`: a thing "is not a" something, a missing thing is named, and
+//! "those" stands before a noun.
 
 use std::path::Path;
 
@@ -82,6 +82,25 @@ fn texts_are_free_of_phrases_that_puzzle() {
         }
     }
     assert!(found.is_empty(), "say `is not a`, what is missing, or the noun:\n{}", found.join("\n"));
+}
+
+/// The most columns of a comment on its own line. Paragraphs are wrapped at 110 when they are written or changed.
+const MAX_COMMENT_COLUMNS: usize = 130;
+
+#[test]
+fn comments_are_not_too_wide() {
+    let mut found = Vec::new();
+    for path in crate::sources("crates") {
+        for (index, line) in read(&path).lines().enumerate() {
+            // A table or an address cannot be wrapped.
+            let can_wrap =
+                !line.contains("://") && !line.trim_start_matches(['/', '!', ' ']).starts_with('|');
+            if line.trim_start().starts_with("//") && can_wrap && line.chars().count() > MAX_COMMENT_COLUMNS {
+                found.push(format!("{}:{}", path.display(), index + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "wrap these comments at 110 columns:\n{}", found.join("\n"));
 }
 
 #[test]

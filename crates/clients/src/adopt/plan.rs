@@ -189,8 +189,8 @@ pub fn plan(
     Ok(plan)
 }
 
-/// The files of a copy that are not part of the skill, each with the checksum of its bytes or of the target of a link; `None` for all
-/// that is not compared, such as a large file.
+/// The files of a copy that are not part of the skill, each with the checksum of its bytes or of the target
+/// of a link; `None` for all that is not compared, such as a large file.
 type OtherFiles = BTreeMap<String, Option<Digest>>;
 
 /// Returns the hidden files and links in `directory`, and those in hidden directories.
@@ -216,8 +216,8 @@ fn other_files(read: OtherFilesReader<'_>, directory: &Path) -> Result<OtherFile
     Ok(others)
 }
 
-/// Returns the paths of the entries of the directory at `path`, which itself is called `name`; `None` if it cannot be read or has a name
-/// that is not UTF-8.
+/// Returns the paths of the entries of the directory at `path`, which itself is called `name`; `None` if it
+/// cannot be read or has a name that is not UTF-8.
 fn names_in(path: &Path, name: &str) -> Option<Vec<String>> {
     let inner = |child: io::Result<DirEntry>| Some(format!("{name}/{}", child.ok()?.file_name().to_str()?));
     path.read_dir().ok()?.map(inner).collect()

@@ -101,8 +101,8 @@ impl Connection {
         self.values("--root").into_iter().map(PathBuf::from).collect()
     }
 
-    /// Returns `true` if the server may offer the skill in `directory`, links resolved: it is restricted to no directories, or to one
-    /// around it.
+    /// Returns `true` if the server may offer the skill in `directory`, links resolved: it is restricted to
+    /// no directories, or to one around it.
     pub fn may_offer(&self, places: &Places, directory: &Path) -> bool {
         let mut roots = self.roots().into_iter().map(|root| places.project().join(root));
         let has = |root: PathBuf| root.canonicalize().is_ok_and(|root| directory.starts_with(root));
@@ -160,8 +160,8 @@ impl Connection {
     }
 }
 
-/// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or understood have no
-/// connections.
+/// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or
+/// understood have no connections.
 pub fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     let files = files(places).into_iter();
     files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path)).collect()

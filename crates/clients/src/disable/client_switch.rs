@@ -112,8 +112,8 @@ pub(super) fn in_words(client: &str, skill: &str, key: &str) -> String {
     }
 }
 
-/// Returns `text` with the switch of `client` turned off for the skill `name`, which the client knows by the name or the path `key`;
-/// `None` if it is off already.
+/// Returns `text` with the switch of `client` turned off for the skill `name`, which the client knows by the
+/// name or the path `key`; `None` if it is off already.
 pub(super) fn turn_off(
     text: &str,
     client: &Client,

@@ -33,8 +33,8 @@ pub struct NewLinks {
 }
 
 impl LinkPlan<'_> {
-    /// Returns the change that makes the links and copies whose places are free, and records them, and the clients of links that were
-    /// made before.
+    /// Returns the change that makes the links and copies whose places are free, and records them, and the
+    /// clients of links that were made before.
     pub fn new_links(&mut self, kind: LinkKind, base: &Path) -> Result<NewLinks, Error> {
         // Links that others made are not recorded.
         for step in self.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Right)) {

@@ -118,8 +118,8 @@ impl ClientFolders {
     }
 }
 
-/// Plans the links that `clients` need to read `skills`: in the one place, and from there in the folder of each client that does not
-/// read it.
+/// Plans the links that `clients` need to read `skills`: in the one place, and from there in the folder of
+/// each client that does not read it.
 pub fn plan<'l>(
     places: &Places,
     owner: Owner,

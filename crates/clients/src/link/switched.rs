@@ -22,8 +22,8 @@ pub(crate) struct LinkToSkill {
     pub obstacle: Option<&'static str>,
 }
 
-/// Returns the links of `owner` in `base` that lead to the skill `name` in the directory `real`, those of `client` alone if one is
-/// given.
+/// Returns the links of `owner` in `base` that lead to the skill `name` in the directory `real`, those of
+/// `client` alone if one is given.
 pub(crate) fn links_to_skill(
     places: &Places,
     owner: Owner,

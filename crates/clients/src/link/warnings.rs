@@ -16,8 +16,8 @@ pub struct Warning {
     pub hint: String,
 }
 
-/// Returns warnings about clients that would be offered skills twice by `steps`: clients that links are made for, clients of which
-/// there is a sign, and connected clients.
+/// Returns warnings about clients that would be offered skills twice by `steps`: clients that links are made
+/// for, clients of which there is a sign, and connected clients.
 pub fn warnings(
     library: OpenLibrary<'_>,
     places: &Places,

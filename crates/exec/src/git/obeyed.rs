@@ -103,8 +103,8 @@ impl ObeyedPaths {
         obeyed
     }
 
-    /// Reads the settings of the repository with the checkout `tree`. `inner` is its git directory, or a `.git` file that
-    /// leads to one.
+    /// Reads the settings of the repository with the checkout `tree`. `inner` is its git directory, or a
+    /// `.git` file that leads to one.
     pub(crate) fn by_repository(inner: &Path, tree: &Path, user: &GitUser) -> Self {
         let directories = match pointed_at(inner, tree) {
             Some(own) => {

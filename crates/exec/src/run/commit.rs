@@ -91,8 +91,8 @@ impl Commit {
         self.with_paths(&["commit", "--file=-"])
     }
 
-    /// Returns `words` with the paths. Each is a literal one, however it begins, and hooks are not told of that, as they would be by
-    /// `--literal-pathspecs`.
+    /// Returns `words` with the paths. Each is a literal one, however it begins, and hooks are not told of
+    /// that, as they would be by `--literal-pathspecs`.
     fn with_paths(&self, words: &[&str]) -> Vec<String> {
         let paths = self.paths.iter().map(|path| format!(":(literal){path}"));
         words.iter().copied().chain(["--"]).map(str::to_owned).chain(paths).collect()

@@ -61,8 +61,8 @@ pub(super) struct CreatedPaths {
 }
 
 impl CreatedPaths {
-    /// Returns the absolute path of `path` in `directory`, and creates it if it is missing: a directory if `path` ends with
-    /// a slash, else an empty file.
+    /// Returns the absolute path of `path` in `directory`, and creates it if it is missing: a directory if
+    /// `path` ends with a slash, else an empty file.
     ///
     /// Nothing is created at protected paths or through symbolic links.
     fn place(&mut self, directory: &Path, path: &str) -> Result<PathBuf, String> {

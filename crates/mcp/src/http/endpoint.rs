@@ -159,8 +159,8 @@ impl Server {
 }
 
 impl Endpoint {
-    /// Answers a request, whose body was read. `None` if the response would be an event stream that stays open, and `limits` allow
-    /// no more of these.
+    /// Answers a request, whose body was read. `None` if the response would be an event stream that stays
+    /// open, and `limits` allow no more of these.
     pub async fn answer(&self, request: Request<Bytes>, limits: RequestLimits) -> Option<EndpointResponse> {
         let (mut parts, body) = request.into_parts();
         let kind = RequestKind::of(&parts, &body);
@@ -283,8 +283,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether the session of a request was started elsewhere, and takes it over unless the request ends it. rmcp gets
-    /// the id that it knows.
+    /// Returns whether the session of a request was started elsewhere, and takes it over unless the request
+    /// ends it. rmcp gets the id that it knows.
     async fn look_elsewhere(&self, outer: &str, parts: &mut Parts) -> bool {
         let inner = inner_id(outer);
         if let Ok(known) = HeaderValue::from_str(inner) {

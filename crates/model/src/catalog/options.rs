@@ -32,7 +32,8 @@ crate::words! {
         Bracket "bracket",
         /// `## Available Skills` and a list with bold names.
         Markdown "markdown",
-        /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and `note` where they apply.
+        /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and
+        /// `note` where they apply.
         Json "json",
         /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by their location.
         Compat "compat",

@@ -25,8 +25,8 @@ pub(super) struct LedgerEntry {
     pub(super) is_of_prompt: bool,
     /// True if a version other than that of the prompt was given, which may still be in the transcript.
     pub(super) has_other: bool,
-    /// The order in which skills were last used: given or acknowledged; 0 for those of the prompt. Turns cannot
-    /// serve: they are counted on two scales.
+    /// The order in which skills were last used: given or acknowledged; 0 for those of the prompt. Turns
+    /// cannot serve: they are counted on two scales.
     pub(super) sequence: u64,
     /// The turn at which a transcript showed the instructions, if one did since they were given.
     pub(super) seen_turn: Option<u64>,

@@ -67,8 +67,8 @@ pub(super) fn rest(names: &[&str], more: usize) -> String {
 ///
 /// Those of one element are the other way round than they stand in it, so that the last used is the last, as in a transcript.
 ///
-/// A host may have written something before and behind the element, or wrapped it: it is found at the start of any line and behind any tag.
-/// None of the bodies in an element count if one is not what was stamped.
+/// A host may have written something before and behind the element, or wrapped it: it is found at the start
+/// of any line and behind any tag. None of the bodies in an element count if one is not what was stamped.
 pub fn recognise(text: &str) -> Vec<Injection> {
     let (text, opening) = (text.trim_start(), format!("<{ELEMENT}>\n"));
     let is_opened = |place: &usize| *place == 0 || text[..*place].ends_with(['\n', '>']);

@@ -212,8 +212,8 @@ const MAX_STEP_WORDS: usize = 5;
 
 /// Returns whether a description tells the steps of the instructions.
 ///
-/// Numbered lists do not count: most of them tell when to use the skill. Nor does text in quotes and parentheses, nor `first ... then` as
-/// an order of fallbacks.
+/// Numbered lists do not count: most of them tell when to use the skill. Nor does text in quotes and
+/// parentheses, nor `first ... then` as an order of fallbacks.
 fn tells_workflow(folded: &str) -> bool {
     let may_tell = folded.contains("step 1") || folded.contains("then") || folded.contains(['>', '→']);
     if !may_tell {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::clients::{CANONICAL, CLIENT_DIRECTORIES, UserDirectories};
 use crate::provider::fs::FsOptions;
 
-/// The directories of skills in a project and in a home directory that come first, in order of precedence; the others of the
-/// table of clients follow.
+/// The directories of skills in a project and in a home directory that come first, in order of precedence;
+/// the others of the table of clients follow.
 const FIRST_DIRECTORIES: [&str; 8] = [
     CANONICAL,
     ".claude/skills",
@@ -108,8 +108,8 @@ pub struct Root {
 impl Root {
     /// Returns the options of a provider of its skills, for the caller to complete.
     ///
-    /// The directory need not exist: a provider finds what is put there later when it lists again, and until then reports a
-    /// configured one.
+    /// The directory need not exist: a provider finds what is put there later when it lists again, and until
+    /// then reports a configured one.
     pub fn options(&self) -> FsOptions {
         let mut options = FsOptions::new(&*self.label, &*self.path);
         options.is_expected = self.tier == Tier::Configured;
@@ -189,8 +189,8 @@ impl Discovery {
 
     /// Returns the roots that hold skills now or may one day, missing ones included.
     ///
-    /// A long-running program makes a provider of each, so that a directory that is made later is seen at the next
-    /// [`crate::Registry::reload`]; for a program that runs once, [`Discovery::roots`] is enough.
+    /// A long-running program makes a provider of each, so that a directory that is made later is seen at the
+    /// next [`crate::Registry::reload`]; for a program that runs once, [`Discovery::roots`] is enough.
     pub fn lasting_roots(&self) -> impl Iterator<Item = &Root> {
         let lasting = |place: &&Place| matches!(place.presence, Presence::Found | Presence::Missing);
         self.places.iter().filter(lasting).map(|place| &place.root)
@@ -290,8 +290,8 @@ fn is_repository(directory: &Path) -> bool {
 
 /// Returns the directories from `working_directory` up to that of its repository.
 ///
-/// Without a repository it is the working directory alone. Home, and what is above it, is not a project of someone who
-/// works below: a repository of dot files there would otherwise own everything.
+/// Without a repository it is the working directory alone. Home, and what is above it, is not a project of
+/// someone who works below: a repository of dot files there would otherwise own everything.
 fn project_directories<'a>(working_directory: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
     let mut directories = Vec::new();
     for directory in working_directory.ancestors().take(MAX_ANCESTORS) {

@@ -57,8 +57,8 @@ pub struct Event {
     pub results: Option<u64>,
     /// When the call began.
     pub time: SystemTime,
-    /// The rank of the loaded skill among the skills that the last task of the session needs, from 1, if it is
-    /// among them.
+    /// The rank of the loaded skill among the skills that the last task of the session needs, from 1, if it
+    /// is among them.
     pub rank: Option<u64>,
     /// The number of skills that the last task of the session was taken to need; `None` without a task.
     pub ranked: Option<u64>,
@@ -116,8 +116,8 @@ impl Event {
         }
     }
 
-    /// Returns the skill whose usage the event counts for: none for a download, which no model reads, and for a request that was
-    /// refused, whatever name it had.
+    /// Returns the skill whose usage the event counts for: none for a download, which no model reads, and for
+    /// a request that was refused, whatever name it had.
     pub fn used_skill(&self) -> Option<&str> {
         let is_use = !matches!(self.kind, EventKind::AccessRefused | EventKind::SkillDownloaded);
         self.skill.as_deref().filter(|_| is_use)

@@ -59,7 +59,8 @@ impl Library {
         self.registry.snapshot()
     }
 
-    /// Returns the watcher that follows the library's skills, if [`LibraryBuilder::watch`](super::LibraryBuilder::watch) was called.
+    /// Returns the watcher that follows the library's skills, if
+    /// [`LibraryBuilder::watch`](super::LibraryBuilder::watch) was called.
     #[cfg(feature = "fs")]
     pub fn watcher(&self) -> Option<&Watcher> {
         self.shared.watcher.as_deref()

@@ -163,8 +163,8 @@ impl<'a> PromptFields<'a> {
     }
 }
 
-/// Returns `value` as `metadata` has it: a string, with commas between the words of a list; a list of words with commas in them
-/// stays a list.
+/// Returns `value` as `metadata` has it: a string, with commas between the words of a list; a list of words
+/// with commas in them stays a list.
 fn metadata_value(value: &Value) -> Value {
     match value {
         Value::String(_) => value.clone(),

@@ -100,8 +100,8 @@ impl RolePrompt {
 /// 2. `<directory>/<role>/system_prompt.md`, rendered.
 /// 3. `You are a <role> specialist.`
 ///
-/// An unchanged prompt is not rendered again. Changes are detected by content, not by the times of files, so that no edit
-/// is missed.
+/// An unchanged prompt is not rendered again. Changes are detected by content, not by the times of files, so
+/// that no edit is missed.
 ///
 /// ```
 /// # pollster::block_on(async {

@@ -146,7 +146,8 @@ impl Finding {
     }
 }
 
-/// Returns the findings `after` a change, one per line, marked as new if they are not among those `before` it; and the ones that are gone.
+/// Returns the findings `after` a change, one per line, marked as new if they are not among those `before`
+/// it; and the ones that are gone.
 fn change_of_check(before: &[Finding], after: &[Finding]) -> String {
     let is_in = |list: &[Finding], finding: &Finding| list.iter().any(|other| other.text == finding.text);
     let remaining = after

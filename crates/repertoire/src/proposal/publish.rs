@@ -28,8 +28,8 @@ pub enum PublishMode {
 }
 
 impl PublishMode {
-    /// Returns the way in which a version of the skill `name` gets into `channel` by `rules` if somebody with `role` publishes it; `None`
-    /// if the role may not publish.
+    /// Returns the way in which a version of the skill `name` gets into `channel` by `rules` if somebody with
+    /// `role` publishes it; `None` if the role may not publish.
     pub fn of(rules: &ProposalRules, role: Role, channel: &str, name: &SkillName) -> Option<Self> {
         let source = channel_source(channel);
         let is_among =

@@ -90,8 +90,8 @@ impl Entry {
         self.tier() == PROJECT_TIER
     }
 
-    /// Returns the source as models are told it: of an absolute path the last part alone, because where skills lie on a
-    /// machine is not for them to know.
+    /// Returns the source as models are told it: of an absolute path the last part alone, because where
+    /// skills lie on a machine is not for them to know.
     pub fn told_source(&self) -> String {
         told_source(&self.source)
     }
@@ -106,8 +106,8 @@ impl Entry {
         format!("{}:{}", self.source, self.name())
     }
 
-    /// Returns the text by which the versions and the usage of the skill are found: its real directory, or its source and name if it
-    /// does not have one.
+    /// Returns the text by which the versions and the usage of the skill are found: its real directory, or
+    /// its source and name if it does not have one.
     ///
     /// It stays the same when the skill is edited, and is another one when its directory is moved.
     pub fn record_identity(&self) -> String {
@@ -177,8 +177,8 @@ pub enum Lookup<'a> {
     Unknown(Vec<&'a SkillName>),
 }
 
-/// An immutable, numbered view of all skills: active, shadowed, disabled and quarantined ones, and the problems of
-/// sources.
+/// An immutable, numbered view of all skills: active, shadowed, disabled and quarantined ones, and the
+/// problems of sources.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -297,8 +297,9 @@ impl Snapshot {
         holder(self.named(name), is_seen)
     }
 
-    /// Returns the valid skills with the name of `entry`, one of this snapshot's own that holds its name, that come from another
-    /// tier: those of the user that a project's skill hides, and the like. Skills that only the project's file disables are among them.
+    /// Returns the valid skills with the name of `entry`, one of this snapshot's own that holds its name,
+    /// that come from another tier: those of the user that a project's skill hides, and the like. Skills that
+    /// only the project's file disables are among them.
     pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
         let others = self.named(entry.name().as_str()).iter().filter(|other| other.tier() != entry.tier());
         others.filter(|other| other.state.is_reachable() || other.is_disabled_by_project)

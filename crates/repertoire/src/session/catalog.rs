@@ -125,8 +125,8 @@ impl Session {
 
     /// Returns the definitions of the tools, sorted by name and as stable as the catalog.
     ///
-    /// Without skills there are no built-in tools, only those of the host. Tools of loaded skills are listed only with another
-    /// [exposure](ToolExposure) than the default.
+    /// Without skills there are no built-in tools, only those of the host. Tools of loaded skills are listed
+    /// only with another [exposure](ToolExposure) than the default.
     pub fn tools(&self) -> Arc<[Definition]> {
         self.follow();
         let pinned = Arc::clone(&self.state().pinned);
@@ -210,8 +210,8 @@ impl Session {
         Note { text, snapshot: newest.number() }
     }
 
-    /// Returns the note to append to the next user turn that offers the skills whose `paths` match one of `files`, the files that
-    /// the model works on, once for each skill; empty where there are no others.
+    /// Returns the note to append to the next user turn that offers the skills whose `paths` match one of
+    /// `files`, the files that the model works on, once for each skill; empty where there are no others.
     ///
     /// The catalog stays as it is. Skills that are loaded are not offered again.
     pub fn focus<T: AsRef<str>>(&self, files: &[T]) -> Note {

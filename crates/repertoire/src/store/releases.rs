@@ -1,7 +1,7 @@
 //! Skills that are served from a store.
 //!
-//! Every change of a channel is a [`Release`]: some skills get another version, or are removed. Releases are never changed; a rollback is a
-//! new release with earlier versions.
+//! Every change of a channel is a [`Release`]: some skills get another version, or are removed. Releases are
+//! never changed; a rollback is a new release with earlier versions.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -47,8 +47,8 @@ pub struct Release {
 
 /// Channels of skills that servers serve.
 pub trait Releases: Send + Sync {
-    /// Makes `changes` to `channel` at once, except changes without an effect; of several of one skill the last one counts. Returns
-    /// the number of the release, `None` if nothing is left to change.
+    /// Makes `changes` to `channel` at once, except changes without an effect; of several of one skill the
+    /// last one counts. Returns the number of the release, `None` if nothing is left to change.
     ///
     /// Numbers grow over all channels, in the order in which releases become visible. The content is in the store before.
     fn release(
@@ -59,8 +59,9 @@ pub trait Releases: Send + Sync {
         time: SystemTime,
     ) -> Result<Option<u64>, Error>;
 
-    /// Makes `change` to `channel` if the skill has the digest `base` there, or is not there if it is `None`. Returns the number of the
-    /// release, `None` if the skill has another digest, or nothing is left to change.
+    /// Makes `change` to `channel` if the skill has the digest `base` there, or is not there if it is `None`.
+    /// Returns the number of the release, `None` if the skill has another digest, or nothing is left to
+    /// change.
     fn release_over(
         &self,
         channel: &str,

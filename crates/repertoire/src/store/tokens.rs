@@ -131,8 +131,8 @@ impl TokenRecord {
 
 /// Tokens of people and programs.
 pub trait Tokens: Send + Sync {
-    /// Adds a token, and removes tokens that had ended [`ENDED_TOKEN_TIME`] before it was made. Fails if there are [`MAX_TOKENS`]
-    /// already, or if there is one with its digest.
+    /// Adds a token, and removes tokens that had ended [`ENDED_TOKEN_TIME`] before it was made. Fails if
+    /// there are [`MAX_TOKENS`] already, or if there is one with its digest.
     fn add_token(&self, token: &TokenRecord) -> Result<(), Error>;
 
     /// Returns all tokens, sorted by name and then from the oldest to the newest.

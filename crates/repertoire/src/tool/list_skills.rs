@@ -41,7 +41,8 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     })
 }
 
-/// Lists the skills that hold `query`, by name, and behind them the skills that are about it, best first, unless it is one word that some hold.
+/// Lists the skills that hold `query`, by name, and behind them the skills that are about it, best first,
+/// unless it is one word that some hold.
 async fn list(session: &Session, query: Option<&str>) -> Answer {
     let folded = query.map(str::to_lowercase);
     let snapshot = session.registry().snapshot();

@@ -32,8 +32,8 @@ pub enum OfferedTools {
     Minimal,
     /// `load_skill` and those with these usual names.
     Only(BTreeSet<String>),
-    /// The default of a profile: `load_skill`, the tools with these usual names, and the tools that a person asks for otherwise.
-    /// An agent's own choice takes its place.
+    /// The default of a profile: `load_skill`, the tools with these usual names, and the tools that a person
+    /// asks for otherwise. An agent's own choice takes its place.
     Preset(BTreeSet<String>),
 }
 

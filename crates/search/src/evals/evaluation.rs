@@ -100,9 +100,8 @@ impl SkillTriggers {
 }
 
 impl SkillSearch {
-    /// Searches `snapshot`, which belongs to `registry`, for every query. Each search shows `shown` skills: at least one,
-    /// and at most
-    /// [`MAX_SHOWN`]. The function uses all cores, and blocks until it is done.
+    /// Searches `snapshot`, which belongs to `registry`, for every query. Each search shows `shown` skills:
+    /// at least one, and at most [`MAX_SHOWN`]. The function uses all cores, and blocks until it is done.
     ///
     /// ```
     /// use repertoire::{Library, MemoryProvider, SkillDefinition};

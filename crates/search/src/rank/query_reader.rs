@@ -16,7 +16,8 @@ const MAX_UNKNOWN: usize = MAX_REPLACED;
 const KNOWN_FREQUENCY: usize = 1 << 24;
 
 impl SearchIndex {
-    /// Returns the query `text` for the skills in `visible`. `table` knows the words that are not mistakes, and how important they are.
+    /// Returns the query `text` for the skills in `visible`. `table` knows the words that are not mistakes,
+    /// and how important they are.
     pub fn query(&self, text: &str, visible: &SlotSet, table: Option<&EmbeddingTable<'_>>) -> Query {
         let reader = QueryReader { index: self, visible, table };
         let (head, tail) = ends(text, MAX_QUERY_BYTES);

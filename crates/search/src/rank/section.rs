@@ -27,9 +27,9 @@ const INTRODUCTION: &str = "introduction";
 
 /// Returns the section of the instructions that fits `query` best; `None` if they have none of its words.
 ///
-/// A section ends at the next heading of any level; the text before the first heading is a section too. The instructions
-/// start at byte `body_offset` of a `SKILL.md`. Line numbers are those of the whole file, and `price` returns the number of
-/// tokens of a text.
+/// A section ends at the next heading of any level; the text before the first heading is a section too. The
+/// instructions start at byte `body_offset` of a `SKILL.md`. Line numbers are those of the whole file, and
+/// `price` returns the number of tokens of a text.
 pub(crate) fn best_section(
     query: &Query,
     text_of_skill_md: &str,

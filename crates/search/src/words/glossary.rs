@@ -1,7 +1,7 @@
 //! Translates words of requests in other languages into English, the language of most skills.
 //!
-//! `glossary.tsv` has a line for each concept: one to three English words, then words of six languages with `|` between them. A word that
-//! ends with `*` stands for all that start with it.
+//! `glossary.tsv` has a line for each concept: one to three English words, then words of six languages with
+//! `|` between them. A word that ends with `*` stands for all that start with it.
 
 use std::sync::LazyLock;
 
@@ -105,8 +105,8 @@ impl Translation {
         Self { language: is_clear.then_some(column), dense: dense_words(text) }
     }
 
-    /// Returns the English words for `word`, none for a function word. Without a language that the text is known to be in, all of them are
-    /// tried.
+    /// Returns the English words for `word`, none for a function word. Without a language that the text is
+    /// known to be in, all of them are tried.
     pub(crate) fn word(&self, word: &str) -> Option<Vec<String>> {
         let columns = match self.language {
             Some(language) if is_function_word(language, word) => return Some(Vec::new()),
@@ -134,8 +134,8 @@ const MIN_FUNCTION_WORDS: usize = 2;
 /// One word in this many of a text must be frequent in a language for the text to be in it.
 const MIN_SHARE_OF: usize = 6;
 
-/// Returns the English words for `word` in the language of `column`: those of every line that has it, or of both parts of a compound, if
-/// compounds are allowed.
+/// Returns the English words for `word` in the language of `column`: those of every line that has it, or of
+/// both parts of a compound, if compounds are allowed.
 fn english(column: usize, word: &str, is_compound_allowed: bool) -> Option<Vec<&'static str>> {
     let language = &GLOSSARY.languages[column];
     let ends =

@@ -134,7 +134,8 @@ impl Principals {
         Ok(principals)
     }
 
-    /// Replaces the tokens, agents and kits. Endpoints that stay the same keep their sessions. After an error, everything is as before.
+    /// Replaces the tokens, agents and kits. Endpoints that stay the same keep their sessions. After an
+    /// error, everything is as before.
     pub(super) async fn replace(&self, access: HttpAccess) -> Result<(), Error> {
         let HttpAccess { tokens, agents, kits, oidc } = access;
         expect_distinct(&tokens)?;

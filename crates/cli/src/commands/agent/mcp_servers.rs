@@ -66,7 +66,8 @@ impl ServerProcesses {
 
 /// Starts and connects to the servers in the file at `path`, and returns them with their tools.
 ///
-/// Variables of the file, and the client for requests, are those of `env`. Names in `taken` belong to other tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
+/// Variables of the file, and the client for requests, are those of `env`. Names in `taken` belong to other
+/// tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
 pub(super) fn start(
     path: &Path,
     env: &Env,

@@ -20,8 +20,8 @@ use crate::wire::Workspace;
 
 /// Proposes a change of a skill, or a new skill, for review
 ///
-/// The change is a unified diff over text files of the skill, from a file or from standard input. It is applied in memory and must leave
-/// the skill valid; nothing is written before `rep proposal approve`.
+/// The change is a unified diff over text files of the skill, from a file or from standard input. It is
+/// applied in memory and must leave the skill valid; nothing is written before `rep proposal approve`.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
     /// The skill, as NAME or as SOURCE:NAME; with --new, the name of the new skill

@@ -72,8 +72,8 @@ impl<'a> Conversation<'a> {
         Self { workspace, main, role: None, subagents: BTreeMap::new() }
     }
 
-    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context. Returns the origin of
-    /// the prompt.
+    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context.
+    /// Returns the origin of the prompt.
     pub(super) fn take(&mut self, role: Role) -> Result<RoleOrigin, Error> {
         let session = &self.main;
         let prompt = pollster::block_on(role.resolve(self.workspace, session.registry(), session.options()))?;
@@ -290,8 +290,8 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
     Ok(fields(json!({"text": text, "tokens": tokens, "pieces": pieces, "metadata": metadata})))
 }
 
-/// Returns everything about the library that its user may want to know: notices, skills that are not offered or have
-/// warnings, and problems of directories, a bounded number of them.
+/// Returns everything about the library that its user may want to know: notices, skills that are not offered
+/// or have warnings, and problems of directories, a bounded number of them.
 fn diagnostics(workspace: &Workspace, snapshot: &Snapshot) -> Map<String, Value> {
     let mut notices = workspace.disabled_by_project(snapshot);
     notices.extend(snapshot.notices(|_| true));

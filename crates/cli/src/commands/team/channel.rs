@@ -44,8 +44,8 @@ pub(super) enum ChannelAction {
     },
     /// Undoes the newest release of a channel, or the last change of the named skills
     ///
-    /// Skills get the versions that they had before; one that was added goes away, and one that was removed comes back. A second rollback
-    /// undoes the first.
+    /// Skills get the versions that they had before; one that was added goes away, and one that was removed
+    /// comes back. A second rollback undoes the first.
     Rollback {
         /// The skills; without any, all that the newest release changed
         #[arg(value_name = "NAME")]

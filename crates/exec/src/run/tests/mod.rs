@@ -1,4 +1,5 @@
-//! Tests of tools and scripts of skills through sessions, without a sandbox; `crates/cli/tests/escape` tests sandboxes.
+//! Tests of tools and scripts of skills through sessions, without a sandbox; `crates/cli/tests/escape` tests
+//! sandboxes.
 
 /// Returns options with some fields set; the type cannot be written as a literal outside of its crate.
 macro_rules! options {
@@ -430,7 +431,8 @@ fn without_an_executor_there_are_no_skill_tools() {
     assert!(call(&session, "maths", "add", json!({})).contains(off));
 }
 
-/// T11, and handlers of the host: they win over those of the skill, need no approval, and their failures are contained.
+/// T11, and handlers of the host: they win over those of the skill, need no approval, and their failures are
+/// contained.
 #[test]
 fn hosts_add_their_own_handlers() {
     let world = World::with_maths();

@@ -1,9 +1,9 @@
 //! The last good version of a `SKILL.md`, which stays in force while the file is broken.
 //!
-//! People and programs write files in more than one step, and a reader in between finds half of one. A running
-//! process therefore keeps the version it had and reports that, until the file is mended or removed. It holds
-//! documents in its listing and, of skills that were opened, a bounded amount of text; a new process has
-//! neither.
+//! People and programs write files in more than one step, and a reader in between finds half of one. A
+//! running process therefore keeps the version it had and reports that, until the file is mended or removed.
+//! It holds documents in its listing and, of skills that were opened, a bounded amount of text; a new process
+//! has neither.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

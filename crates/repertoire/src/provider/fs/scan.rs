@@ -1,8 +1,8 @@
 //! Scans a root for skills, within limits and on all cores.
 //!
-//! The root is listed once; then every directory costs one open, one stat, one read and one close, or a single stat where the scan
-//! before read the same file. Directories are visited level by level in bytewise order, so that a limit cuts off the same ones
-//! every time.
+//! The root is listed once; then every directory costs one open, one stat, one read and one close, or a
+//! single stat where the scan before read the same file. Directories are visited level by level in bytewise
+//! order, so that a limit cuts off the same ones every time.
 
 use std::borrow::Cow;
 use std::fs::canonicalize;
