@@ -1,6 +1,7 @@
 //! The loop of an agent: the model gets a catalog and tools, and loads a skill when a task needs it.
 //!
-//! The model here follows a script, so that the example runs anywhere. Replace `model` by a call to your vendor's API.
+//! The model here follows a script, so that the example runs anywhere. Replace `model` by a call to your
+//! vendor's API.
 
 use repertoire::{Library, MemoryProvider, SkillDefinition};
 use serde_json::{Value, json};

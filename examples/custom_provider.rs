@@ -1,6 +1,8 @@
-//! Skills from a source of your own: here a list of notes in the program, elsewhere a database or a web service.
+//! Skills from a source of your own: here a list of notes in the program, elsewhere a database or a web
+//! service.
 //!
-//! A provider lists skills and reads their files. Validation, precedence, catalogs and sessions are the same for all of them.
+//! A provider lists skills and reads their files. Validation, precedence, catalogs and sessions are the same
+//! for all of them.
 
 use repertoire::model::{Document, FileEntry, FileKind, LineRange, ManifestSource, Policy, SkillPath};
 use repertoire::provider::{FileContent, FileListing, ListedSkill, Listing, Locator, Provider, Skill};

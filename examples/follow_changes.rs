@@ -1,4 +1,5 @@
-//! A library that follows its directory: a new skill can be loaded at once, and the catalog that a model already has stays valid.
+//! A library that follows its directory: a new skill can be loaded at once, and the catalog that a model
+//! already has stays valid.
 
 use std::time::Duration;
 
@@ -24,7 +25,8 @@ async fn follow() -> anyhow::Result<()> {
     };
     println!("added: {:?}", change.added);
 
-    // The pinned catalog keeps its bytes, so prompt caches stay valid. The delta is one note for the next user message.
+    // The pinned catalog keeps its bytes, so prompt caches stay valid. The delta is one note for the next
+    // user message.
     assert_eq!(session.catalog().text, catalog);
     println!("note for the model: {}", session.delta().await.text);
     let reply = session.call("load_skill", &json!({"name": "farewell"})).await;

@@ -119,8 +119,8 @@ impl Agent {
 
     /// Goes on with the conversation in the file at `path`, and saves it there.
     ///
-    /// The loaded skills are those that its messages show. Calls that were not answered when the program ended are answered with an
-    /// error, and nothing is run again.
+    /// The loaded skills are taken from its messages. Calls that were not answered when the program ended are
+    /// answered with an error, and nothing is run again.
     pub fn resume(&mut self, path: &Path) -> Result<(), AgentError> {
         let (transcript, saved) = Transcript::resume(path)?;
         let transcript::SavedConversation { messages, usage } = saved;

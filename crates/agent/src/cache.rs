@@ -4,9 +4,9 @@ use crate::message::{Block, Message, Role};
 
 /// The ends of the parts of a request that the service is to cache: at most four.
 ///
-/// A service reads from its cache up to the last breakpoint whose prefix it has seen. The tools and the system prompt stay the same
-/// for the whole conversation. The end of the previous turn was written to the cache by the previous request, and the end of the
-/// latest one is written for the next.
+/// A service reads from its cache up to the last breakpoint whose prefix it has seen. The tools and the
+/// system prompt stay the same for the whole conversation. The end of the previous turn was written to the
+/// cache by the previous request, and the end of the latest one is written for the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Breakpoints {
     /// True if there is a breakpoint behind the tools.
@@ -34,7 +34,8 @@ impl Breakpoints {
     }
 }
 
-/// Returns whether a request may have ended with the message, and a breakpoint may stand there: services accept none at a blank text.
+/// Returns whether a request may have ended with the message, and a breakpoint may stand there: services
+/// accept none at a blank text.
 fn is_end(message: &Message) -> bool {
     let is_marked = match message.content.last() {
         Some(Block::Text { text }) => !text.trim().is_empty(),

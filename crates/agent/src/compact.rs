@@ -32,8 +32,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Replaces the conversation by a summary that the model writes, puts the loaded skills back within the budget, and brings the
-    /// catalog up to date.
+    /// Replaces the conversation by a summary that the model writes, puts the loaded skills back within the
+    /// budget, and brings the catalog up to date.
     ///
     /// If the model gives no summary, the conversation stays as it is.
     pub async fn compact(&mut self, observer: Observer<'_>) -> Result<(), AgentError> {

@@ -16,7 +16,8 @@ pub(crate) fn first_name(text: &str) -> Option<SkillName> {
 
 /// Returns the skills that a person invokes in `text`, in order and each once: `/name` as its first word, and `$name` anywhere.
 ///
-/// `find` returns the skill of a name; other words are plain text, so that paths, prices and variables of a shell stay what they are.
+/// `find` returns the skill of a name; other words are plain text, so that paths, prices and variables of a
+/// shell stay what they are.
 pub(crate) fn invoked(text: &str, find: impl Fn(&str) -> Option<SkillName>) -> Vec<SkillName> {
     let mut found: Vec<SkillName> = Vec::new();
     for (position, word) in text.split_whitespace().enumerate() {

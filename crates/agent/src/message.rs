@@ -41,7 +41,7 @@ pub enum Block {
         id: String,
         /// The name of the tool.
         name: String,
-        /// The arguments. What the model wrote is kept as a string where it is no JSON.
+        /// The arguments. What the model wrote is kept as a string where it is not JSON.
         input: Value,
     },
     /// The answer to a call.

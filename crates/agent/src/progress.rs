@@ -43,7 +43,7 @@ pub enum Progress<'a> {
     },
     /// The model was told of changes of the library.
     Note(&'a str),
-    /// A person named a skill at the start of a task, as `/name`, and there is none to load.
+    /// A person named a skill at the start of a task, as `/name`, and there is not one to load.
     UnknownSkill {
         /// The name.
         name: &'a str,

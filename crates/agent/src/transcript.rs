@@ -111,7 +111,7 @@ impl TranscriptError {
 }
 
 impl Transcript {
-    /// Creates the file at `path`; there must be none.
+    /// Creates the file at `path`; there must not be one.
     pub fn create(path: &Path, header: &Header) -> Result<Self, TranscriptError> {
         let failed = |error| failure(path, "it cannot be created", error);
         let mut options = OpenOptions::new();
@@ -128,7 +128,7 @@ impl Transcript {
     pub fn header(path: &Path) -> Result<Header, TranscriptError> {
         let unreadable = |error| failure(path, "it cannot be read", error);
         if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
-            return Err(problem(path, "it is no regular file".to_owned()));
+            return Err(problem(path, "it is not a regular file".to_owned()));
         }
         let file = File::open(path).map_err(unreadable)?;
         let mut reader = BufReader::new(file.take(MAX_BYTES));
@@ -145,7 +145,7 @@ impl Transcript {
                 path,
                 format!("it has version {} of the format; this program knows {VERSION}", header.version),
             )),
-            _ => Err(problem(path, "it is no transcript of a conversation".to_owned())),
+            _ => Err(problem(path, "it is not a transcript of a conversation".to_owned())),
         }
     }
 
@@ -298,7 +298,7 @@ mod tests {
             Transcript::resume(&path)
                 .unwrap_err()
                 .to_string()
-                .ends_with("it is no transcript of a conversation")
+                .ends_with("it is not a transcript of a conversation")
         );
         std::fs::remove_file(&path).unwrap();
         let mut transcript = Transcript::create(&path, &header()).unwrap();

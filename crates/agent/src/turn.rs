@@ -177,7 +177,7 @@ impl Agent {
         Ok(true)
     }
 
-    /// Answers one call. A problem is an answer, too; only a cancelled call has none.
+    /// Answers one call. A problem is an answer, too; only a cancelled call is not answered.
     async fn answer(
         &mut self,
         name: &str,

@@ -83,7 +83,8 @@ fn a_compaction_keeps_the_task_and_the_skills_and_renews_the_catalog() {
     for part in ["The user was greeted.", "Be warm.", "Greet me."] {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
-    // The request for the summary has the prefix of the one before; the catalog is renewed after it, and not earlier.
+    // The request for the summary has the prefix of the one before; the catalog is renewed after it, and not
+    // earlier.
     assert_eq!(requests[0]["system"], requests[1]["system"]);
     assert_eq!(requests[0]["tools"], requests[1]["tools"]);
     assert!(!requests[1]["system"].to_string().contains("later"));

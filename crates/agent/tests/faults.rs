@@ -117,7 +117,7 @@ fn a_stream_that_is_cut_later_is_an_error_and_the_conversation_goes_on() {
         message,
         "the answer of URL/v1/messages was cut off after 11 characters: the connection was closed"
     );
-    assert_eq!(agent.messages().len(), 1, "half an answer is none");
+    assert_eq!(agent.messages().len(), 1, "half an answer is not kept");
     assert_eq!(pollster::block_on(agent.go_on(&|_| {})).unwrap().text, "Hi.");
 }
 
@@ -138,7 +138,7 @@ fn answers_that_are_no_stream_are_told() {
     assert_eq!(kind, ClientErrorKind::Malformed);
     assert_eq!(message, "URL/v1/messages answered with `text/html` and not with a stream of events");
     let server = Server::start(vec![Answer::Events(vec!["{oops".to_owned()])]);
-    assert!(fault(&server).1.starts_with("the service sent an event that is no JSON"));
+    assert!(fault(&server).1.starts_with("the service sent an event that is not JSON"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Random conversations: the cached prefix of each request extends that of the one before, except where the catalog is refreshed.
+//! Random conversations: the cached prefix of each request extends that of the one before, except where the
+//! catalog is refreshed.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! A conversation with a real model, where `REPERTOIRE_E2E_MODEL` holds the address of a server that speaks OpenAI's and Anthropic's
-//! APIs, such as `http://127.0.0.1:8091`; `bench/README.md` has a recipe for one. `REPERTOIRE_E2E_MODEL_NAME` is the name of the model.
+//! A conversation with a real model, where `REPERTOIRE_E2E_MODEL` holds the address of a server that speaks
+//! OpenAI's and Anthropic's APIs, such as `http://127.0.0.1:8091`; `bench/README.md` has a recipe for one.
+//! `REPERTOIRE_E2E_MODEL_NAME` is the name of the model.
 
 use std::sync::Mutex;
 
@@ -73,7 +74,8 @@ fn a_real_model_picks_a_skill_and_loads_it_and_the_cache_is_read() {
             agent.session().context().loaded().iter().any(|name| name.as_str() == "csv-report"),
             "{provider:?} loaded nothing"
         );
-        // Models of this size load the skill and often write the call again instead of following it, so this is told and not required.
+        // Models of this size load the skill and often write the call again instead of following it, so this
+        // is told and not required.
         let follows = if outcome.text.contains("BANANA") { "follows" } else { "does NOT follow" };
         eprintln!("{provider:?}: the model {follows} the instructions");
         assert!(usages[1].cache_read > usages[0].whole_input() / 2, "{provider:?}: {usages:?}");

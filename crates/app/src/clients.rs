@@ -29,7 +29,8 @@ pub fn clients(workspace: &Workspace, library: &Library) -> Vec<ClientView> {
     files.readers.iter().filter(is_here).map(|reader| overview.view(reader, &rows)).collect()
 }
 
-/// Returns the active skills of `registry` that the client which introduces itself to servers as `client` reads from files by itself.
+/// Returns the active skills of `registry` that the client which introduces itself to servers as `client`
+/// reads from files by itself.
 pub fn names_read_from_files(
     workspace: &Workspace,
     registry: &Registry,

@@ -1,5 +1,6 @@
-//! The application between the engine and its faces: what a user does with skills on a machine, without printing. The command line,
-//! the HTTP API and an embedder call the same functions and get the same [views](view).
+//! The application between the engine and its faces: what a user does with skills on a machine, without
+//! printing. The command line, the HTTP API and an embedder call the same functions and get the same
+//! [views](view).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

@@ -36,7 +36,8 @@ pub fn recovered_library(workspace: &Workspace, store: &dyn Store) -> Result<Lib
     Ok(workspace.inspect(workspace.settings.policy.clone()))
 }
 
-/// Returns the identity of the recorded skill `name`, which is its directory, if it lay in a directory that the library is read from.
+/// Returns the identity of the recorded skill `name`, which is its directory, if it lay in a directory that
+/// the library is read from.
 pub fn deleted_skill(library: &Library, store: &dyn Store, name: &str) -> Result<Option<String>, Error> {
     let recorded = store.latest_digests()?;
     let is_called = |skill: &&String| Path::new(skill).file_name().is_some_and(|last| last == name);

@@ -146,7 +146,7 @@ fn collect(
     })
 }
 
-/// Returns the skills of the library, with the references of those that were loaded.
+/// Returns the skills of the library, with the references of the skills that were loaded.
 fn library_skills(workspace: &Workspace, library: &Library, usage: &[UsageCount]) -> Vec<LibrarySkill> {
     let counter = TokenCounter::new(workspace, library);
     let is_load = |usage: &&UsageCount| {
@@ -219,8 +219,8 @@ impl<'a> OwnSkills<'a> {
         Self { library, entries, identities, digests: RefCell::default() }
     }
 
-    /// Returns `true` if the event is about a skill of the library: it has its identity, or without one its name, and its source or its
-    /// instructions.
+    /// Returns `true` if the event is about a skill of the library: it has its identity, or without one its
+    /// name, and its source or its instructions.
     fn is_meant(&self, event: &SessionEvent) -> bool {
         if let Some(identity) = &event.identity {
             return self.identities.contains(identity);
@@ -244,8 +244,8 @@ fn disabled(library: &Library) -> impl Iterator<Item = &Entry> {
     library.snapshot.entries().iter().filter(|entry| entry.state == State::Disabled)
 }
 
-/// Returns the presence of the skills that agents cannot use, and of those among the used ones that only other libraries have, by identity
-/// or name.
+/// Returns the presence of the skills that agents cannot use, and of those among the used ones that only
+/// other libraries have, by identity or name.
 fn others(library: &Library, usage: &[UsageCount]) -> BTreeMap<String, LibraryPresence> {
     let entries = library.snapshot.entries().iter();
     let presence = |entry: &Entry| match entry.state {
@@ -255,8 +255,8 @@ fn others(library: &Library, usage: &[UsageCount]) -> BTreeMap<String, LibraryPr
     let mut others: BTreeMap<String, LibraryPresence> =
         entries.map(|entry| (entry.record_identity(), presence(entry))).collect();
     let roots: Vec<PathBuf> = library.places.iter().map(|place| resolved(&place.root.path)).collect();
-    // Names without an identity are known by their source, which two libraries may call alike. Of several skills with the name, nobody
-    // knows which was used.
+    // Names without an identity are known by their source, which two libraries may call alike. Of several
+    // skills with the name, nobody knows which was used.
     let is_from_here = |usage: &&UsageCount| {
         let has_label = |place: &Place| Some(&place.root.label) == usage.source.as_ref();
         library.snapshot.named(&usage.skill).is_empty() && library.places.iter().any(has_label)

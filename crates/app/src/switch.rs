@@ -55,8 +55,8 @@ pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<P
     Ok(settings.policy.disabled)
 }
 
-/// Reads the list of the configuration file of `owner`, or of the one that is written by default: that which is named, or else the
-/// user's.
+/// Reads the list of the configuration file of `owner`, or of the one that is written by default: that which
+/// is named, or else the user's.
 pub fn disabled_list(workspace: &Workspace, owner: Option<Owner>) -> Result<DisabledList, Error> {
     let input = workspace.config_input();
     let is_named = input.file.is_some();

@@ -38,8 +38,9 @@ impl ChangeGuard {
     }
 }
 
-/// Runs a command that changes files. If the program is asked to end before the change has begun, it ends at once, and if later, once
-/// the change is completed. A second request ends it at once; the next command then completes the change.
+/// Runs a command that changes files. If the program is asked to end before the change has begun, it ends at
+/// once, and if later, once the change is completed. A second request ends it at once; the next command then
+/// completes the change.
 pub(crate) fn guarded(
     ui: &mut Ui,
     command: impl FnOnce(&mut Ui, &ChangeGuard) -> Result<Exit, CliError>,

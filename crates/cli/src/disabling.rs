@@ -95,7 +95,7 @@ pub(crate) fn pattern(library: &Library, name: &str) -> Result<Pattern, CliError
         let qualified = entry.qualified_name();
         if qualified == name { qualified } else { entry.name().to_string() }
     };
-    Pattern::new(&text).map_err(|fault| CliError::usage(format!("`{name}` is no pattern: {fault}")))
+    Pattern::new(&text).map_err(|fault| CliError::usage(format!("`{name}` is not a pattern: {fault}")))
 }
 
 /// The verbs for changes, planned and done.

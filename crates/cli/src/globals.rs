@@ -16,17 +16,17 @@ use crate::env::{self, Env};
 pub(crate) struct Globals {
     /// Read skills from this directory only
     ///
-    /// It replaces everything that discovery and configuration would find. Given several times, earlier directories
-    /// win over later ones.
+    /// It replaces everything that discovery and configuration would find. Given several times, earlier
+    /// directories win over later ones.
     // Not `global`: clap would forget the directories before the command for those behind it; see `cli::command`.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub root: Vec<PathBuf>,
     /// Check skills against this profile
     ///
-    /// standard loads what can be understood and reports the rest; strict demands the open standard to the letter;
-    /// lenient complains less; harness takes the directory for the name and the first heading for the description;
-    /// bernstein, yodoca, helix and pattern have the keys, tools and answers of these systems; any other is the path
-    /// of a file with the keys of a profile.
+    /// standard loads what can be understood and reports the rest; strict demands the open standard to the
+    /// letter; lenient complains less; harness takes the directory for the name and the first heading for the
+    /// description; bernstein, yodoca, helix and pattern have the keys, tools and answers of these systems;
+    /// any other is the path of a file with the keys of a profile.
     #[arg(long, global = true, value_name = "PROFILE", add = ArgValueCandidates::new(profiles))]
     pub profile: Option<String>,
     /// Use this configuration file instead of looking for one

@@ -47,7 +47,7 @@ fn read(named: &NamedCertificates) -> Result<Vec<Vec<u8>>, String> {
             .for_each(|directory| found.certs.extend(load_certs_from_paths(None, Some(directory)).certs));
     }
     if found.certs.is_empty() {
-        let reason = reason(&found, "there are none");
+        let reason = reason(&found, "there are no certificates");
         return Err(format!(
             "the certificates that this system trusts cannot be read ({reason}); install its package of them, often called \
              ca-certificates, or name a file with certificates in SSL_CERT_FILE"

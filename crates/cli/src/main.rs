@@ -1,7 +1,7 @@
 //! `rep`, the command line of Repertoire.
 //!
-//! This is the only crate that reads the environment, prints and exits. `cli.rs` describes the command line, `wire.rs` opens the
-//! workspace, and `commands/` has one file per command.
+//! This is the only crate that reads the environment, prints and exits. `cli.rs` describes the command line,
+//! `wire.rs` opens the workspace, and `commands/` has one file per command.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 // The doc comments of commands are help texts; a terminal would show the brackets of `<https://…>`.
@@ -81,8 +81,8 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(report).into()
 }
 
-/// Returns `true` if `command` changes skills or files of clients, or hands skills to a model: before that, a change that was interrupted
-/// is completed or undone. Commands that only read write nothing.
+/// Returns `true` if `command` changes skills or files of clients, or hands skills to a model: before that, a
+/// change that was interrupted is completed or undone. Commands that only read write nothing.
 fn needs_whole_changes(command: &Command) -> bool {
     use Command::*;
 

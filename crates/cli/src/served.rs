@@ -11,13 +11,14 @@ pub(crate) const STABLE: &str = "stable";
 pub(crate) struct ServedArgs {
     /// Offer the skills that `rep publish` put into this store, instead of those on disk
     ///
-    /// It is postgres://user@host/database or the path of a SQLite file, and `store.url` where --channel is given alone. Events are
-    /// recorded in it. Skills of --root come before it.
+    /// It is postgres://user@host/database or the path of a SQLite file, and `store.url` where --channel is
+    /// given alone. Events are recorded in it. Skills of --root come before it.
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Offer the skills of this channel of the store; stable by default
     ///
-    /// Given several times, earlier channels win over later ones. An agent follows the last one, unless its `channel` names another.
+    /// Given several times, earlier channels win over later ones. An agent follows the last one, unless its
+    /// `channel` names another.
     #[arg(long, value_name = "CHANNEL", value_parser = channel_name)]
     pub(crate) channel: Vec<String>,
 }

@@ -40,8 +40,10 @@ use crate::wire::Workspace;
 
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
 ///
-/// Clients that know the Skills extension get skills with digests; all others get tools to load skills and to read their
-/// files, and a catalog in the server's instructions. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/serving-mcp.md tells how to connect clients.
+/// Clients that know the Skills extension get skills with digests; all others get tools to load skills and to
+/// read their files, and a catalog in the server's instructions.
+/// https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/serving-mcp.md tells how to connect
+/// clients.
 #[derive(Debug, Default, Args)]
 #[command(group = clap::ArgGroup::new("transport").required(true))]
 pub(crate) struct ServeArgs {
@@ -68,7 +70,8 @@ pub(crate) struct ServeArgs {
     /// Do not offer the Skills extension
     #[arg(long)]
     no_extension: bool,
-    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec or --allow-write
+    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every
+    /// address with --exec or --allow-write
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Ask every HTTP client for a token, also on a loopback address; those of `rep team token` are accepted on every address
@@ -89,8 +92,8 @@ pub(crate) struct ServeArgs {
     /// Serve no pages and no JSON API over HTTP
     #[arg(long, conflicts_with = "stdio")]
     no_dashboard: bool,
-    /// The secret of a server for one person at this machine: nothing of a skill runs, also where `exec.enabled` is set, and nobody
-    /// signs in.
+    /// The secret of a server for one person at this machine: nothing of a skill runs, also where
+    /// `exec.enabled` is set, and nobody signs in.
     #[arg(skip)]
     page_secret: Option<PageSecret>,
 }
@@ -108,8 +111,8 @@ impl ServeArgs {
     }
 }
 
-/// The number of skills from which on a server for one client prepares search before somebody searches: it takes long, and a
-/// catalog of so many skills does not replace it.
+/// The number of skills from which on a server for one client prepares search before somebody searches: it
+/// takes long, and a catalog of so many skills does not replace it.
 const MANY_SKILLS: usize = 2_000;
 
 /// Serves until the program is interrupted, and calls `on_bound` once the address of a server of HTTP is known.
@@ -263,7 +266,7 @@ fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
     options.extension = settings.mcp_extension && !args.no_extension;
     options.result = args.result.as_deref().and_then(Render::parse).unwrap_or(settings.mcp_result);
     let (here, home) = (workspace.env.working_directory(), workspace.env.home());
-    // Some applications start servers in the home directory, which is no project.
+    // Some applications start servers in the home directory, which is not a project.
     let is_home = home.as_ref().is_some_and(|home| home.canonicalize().ok() == here.canonicalize().ok());
     let is_project = !is_home && repository_root(here, home.as_deref()).is_some();
     options.project = is_project.then(|| here.to_owned());
@@ -331,7 +334,7 @@ fn http_options(workspace: &Workspace, args: &ServeArgs, address: &str) -> Resul
     options.access_log = access_log::open(workspace)?;
     for text in &settings.http_proxies {
         let range = AddressRange::parse(text).ok_or_else(|| {
-            CliError::usage(format!("http.trusted_proxies: `{text}` is no address"))
+            CliError::usage(format!("http.trusted_proxies: `{text}` is not an address"))
                 .hint("write 10.0.0.7, 10.0.0.0/8 or fd00::/8")
         })?;
         options.trusted_proxies.push(range);

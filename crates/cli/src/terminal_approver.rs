@@ -24,7 +24,7 @@ pub(crate) struct TerminalApprover {
 }
 
 impl TerminalApprover {
-    /// Returns one that asks about calls alone: those that need the consent of a person each time.
+    /// Returns one that asks only about the calls that need the consent of a person each time.
     pub(crate) fn of_calls() -> Self {
         Self { of_skills: false }
     }

@@ -42,8 +42,8 @@ pub(crate) fn finish_interrupted_runs(ui: &mut Ui, env: &Env) {
     }
 }
 
-/// Warns of skills that are not offered or hide others, of those that the project disables, and of `problems`, in a few lines on
-/// standard error.
+/// Warns of skills that are not offered or hide others, of skills that the project disables, and of
+/// `problems`, in a few lines on standard error.
 pub(crate) fn report(
     ui: &mut Ui,
     workspace: &Workspace,

@@ -152,7 +152,7 @@ fn differences(expect: &Expect, found: &Value, root: &Path) -> Vec<String> {
         reasons.push(format!("an expectation about {:?} demands nothing", expect.at));
     }
     if rules.is_some() && !found.is_array() {
-        reasons.push(format!("{:?} is no list of diagnostics; found {found}", expect.at));
+        reasons.push(format!("{:?} is not a list of diagnostics; found {found}", expect.at));
     }
     let mut differs = |how: String| {
         reasons.push(format!("{} {how}; found {found}", expect.at.as_deref().unwrap_or("the output")));

@@ -98,7 +98,8 @@ impl Repository {
 }
 
 impl Repository {
-    /// Serves the repository over HTTP by `git http-backend`, to those who send `credentials`, and returns its address.
+    /// Serves the repository over HTTP by `git http-backend`, to those who send `credentials`, and returns
+    /// its address.
     pub(crate) fn http(&self, credentials: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

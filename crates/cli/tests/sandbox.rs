@@ -17,7 +17,8 @@ pub(crate) fn sandboxes() -> Vec<String> {
     names
 }
 
-/// Runs `test` in every sandbox that works here and in the one that confines nothing, each time in a new home and project.
+/// Runs `test` in every sandbox that works here and in the one that confines nothing, each time in a new home
+/// and project.
 #[allow(clippy::print_stdout, reason = "shown if the test fails")]
 pub(crate) fn in_every_sandbox(test: impl Fn(Sandbox)) {
     for name in sandboxes() {
@@ -47,7 +48,8 @@ pub(crate) fn skill(name: &str, body: &str) -> String {
 /// A home and a project.
 pub(crate) struct Sandbox {
     directory: TempDir,
-    /// The user that `rep` is run by, and the copy of it for this user; by default it is run by the user of the test.
+    /// The user that `rep` is run by, and the copy of it for this user; by default it is run by the user of
+    /// the test.
     other_user: Option<(u32, PathBuf)>,
     variables: Vec<(String, String)>,
 }
@@ -78,8 +80,8 @@ impl Sandbox {
         sandbox
     }
 
-    /// Returns the same, run by another user where the test is run by root: root may read everything. What the test writes then
-    /// belongs to root.
+    /// Returns the same, run by another user where the test is run by root: root may read everything. What
+    /// the test writes then belongs to root.
     #[cfg(unix)]
     pub(crate) fn of_other_user() -> Self {
         use std::os::unix::fs::{PermissionsExt as _, chown};

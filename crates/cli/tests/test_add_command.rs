@@ -255,7 +255,7 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         sandbox.run(&["add", &url.replace("all", "none"), "--yes"]).stderr.contains("there is nothing at")
     );
     sandbox.json(&["remove", "pdf", "--yes", "--json"]);
-    // A link in an archive, an archive that is none, and one that is not there.
+    // A link in an archive, a file that is not an archive, and one that is not there.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/etc/passwd", skills.join("csv/link")).unwrap();
@@ -656,7 +656,7 @@ fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
     assert_eq!(names(&sandbox), ["csv", "pdf"]);
     assert!(!sandbox.read("repertoire.lock").contains("secret"));
     assert_eq!(sandbox.run(&["update", "--dry-run"]).stdout, "everything is up to date\n");
-    // Settings of the user allow no other protocols, not even those that run programs.
+    // Settings of the user allow no other protocols, not even ones that run programs.
     let old = fs::read_to_string(sandbox.home().join(".gitconfig")).unwrap();
     let ran = sandbox.home().join("ran");
     let ext = format!(

@@ -1,5 +1,5 @@
-//! Kills `rep add`, `rep update`, `rep sync` and `rep remove` at random moments: no skill is ever half there, and after the next command
-//! every lock matches the files.
+//! Kills `rep add`, `rep update`, `rep sync` and `rep remove` at random moments: no skill is ever half there,
+//! and after the next command every lock matches the files.
 //!
 //! `REPERTOIRE_TEST_KILLS` sets the number of kills.
 
@@ -63,7 +63,8 @@ impl KillLoop {
         self.random % limit.max(1)
     }
 
-    /// Runs a command and kills it at a random moment; the first time of each kind it measures how long it takes.
+    /// Runs a command and kills it at a random moment; the first time of each kind it measures how long it
+    /// takes.
     fn kill(&mut self, kind: usize, arguments: &[&str]) {
         let mut command = self.sandbox.command(arguments);
         let start = Instant::now();
@@ -81,7 +82,8 @@ impl KillLoop {
         self.killed += u64::from(child.wait().unwrap().signal() == Some(9));
     }
 
-    /// Expects that every skill that is there is whole, and that the next command that hands skills to a model makes the locks match.
+    /// Expects that every skill that is there is whole, and that the next command that hands skills to a
+    /// model makes the locks match.
     fn expect_sound(&self) {
         self.sandbox.run(&["catalog"]);
         let skills = self.sandbox.project().join(".agents/skills");

@@ -155,7 +155,7 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     --- stderr
     left alone: nested: .claude/skills/group/nested stays: it does not lie directly in a directory of a client
     "#);
-    // A link to a directory elsewhere is a copy, and a link to a copy is none.
+    // A link to a directory elsewhere is a copy, and a link to a copy is not.
     sandbox.write("elsewhere/linked/SKILL.md", skill("linked", "other\n"));
     sandbox.write(".cursor/skills/linked/SKILL.md", skill("linked", "x\n"));
     symlink("../../elsewhere/linked", sandbox.project().join(".claude/skills/linked")).unwrap();
@@ -279,7 +279,8 @@ fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     let run = sandbox.run(&["adopt", "beta", "--yes", "--from", ".claude/skills"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let after = tree(&sandbox.project());
-    // As if it had been killed when the copy in the one place was put aside, and before the other one was moved there.
+    // As if it had been killed when the copy in the one place was put aside, and before the other one was
+    // moved there.
     let changes = sandbox.home().join(".local/state/repertoire/changes");
     let paths = fs::read_dir(&changes).unwrap().map(|entry| entry.unwrap().path());
     let record = paths.into_iter().find(|path| path.extension().is_some_and(|it| it == "done")).unwrap();

@@ -1,5 +1,5 @@
-//! Kills commands that change files of clients at random moments: after the next command the change is made or not, whole, every client has
-//! every skill, and what takes the change back does so to the byte.
+//! Kills commands that change files of clients at random moments: after the next command the change is made
+//! or not, whole, every client has every skill, and what takes the change back does so to the byte.
 //!
 //! `REPERTOIRE_TEST_KILLS` sets the number of kills.
 

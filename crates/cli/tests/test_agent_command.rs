@@ -233,7 +233,7 @@ fn what_is_missing_is_told() {
     exit 2
     --- stdout
     --- stderr
-    error: `localhost` is no address of a service
+    error: `localhost` is not an address of a service
     hint: give one such as `http://127.0.0.1:8080/v1`
     ");
     assert_run!(sandbox.run(&["agent", "--provider", "anthropic", "--model", "m", "Hello!"]), @r"

@@ -1,5 +1,5 @@
-//! Everything that goes out trusts the same certificates and follows the same proxy: with a server whose certificate is from a private
-//! authority, and a proxy that records where it was sent.
+//! Everything that goes out trusts the same certificates and follows the same proxy: with a server whose
+//! certificate is from a private authority, and a proxy that records where it was sent.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,7 +23,8 @@ const CONFIG: &str = "../home/.config/repertoire/config.toml";
 /// The name of a host that only the proxy knows.
 const REMOTE: &str = "skills.corp.test";
 
-/// The settings of a certificate that is its own authority. `0.0.0.0` leads to this machine, and is not a loopback address by its form.
+/// The settings of a certificate that is its own authority. `0.0.0.0` leads to this machine, and is not a
+/// loopback address by its form.
 const SETTINGS: &str = "[req]\ndistinguished_name = name\nx509_extensions = extensions\nprompt = no\n[name]\nCN = private\n\
                         [extensions]\nbasicConstraints = critical, CA:FALSE\n\
                         subjectAltName = DNS:localhost, DNS:skills.corp.test, IP:0.0.0.0\n";
@@ -200,8 +201,8 @@ fn tunnel(mut client: TcpStream, seen: &Mutex<Vec<String>>) {
     let _ = client.shutdown(std::net::Shutdown::Both);
 }
 
-/// A way in which `rep` sends requests: a name, the path that is asked for, and a function that makes it do so with the server at
-/// an address, and returns what it says about it.
+/// A way in which `rep` sends requests: a name, the path that is asked for, and a function that makes it do
+/// so with the server at an address, and returns what it says about it.
 type Sender = (&'static str, &'static str, fn(&mut Sandbox, &str) -> String);
 
 const SENDERS: [Sender; 7] = [

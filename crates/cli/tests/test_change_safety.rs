@@ -1,4 +1,5 @@
-//! Changes of added skills that meet what others do at the same time: nothing of theirs is lost, and nothing is left half done.
+//! Changes of added skills that meet what others do at the same time: nothing of theirs is lost, and nothing
+//! is left half done.
 
 use std::fs::{self, File};
 use std::net::TcpListener;

@@ -376,7 +376,7 @@ fn p1_malformed_globs_are_errors_with_their_place() {
     --- stdout
     rust (.agents/skills/rust)
 
-    error[paths-glob]: `{a,b` in `paths` is no glob: it has a `{` without the other bracket
+    error[paths-glob]: `{a,b` in `paths` is not a glob: it has a `{` without the other bracket
      --> .agents/skills/rust/SKILL.md:4:19
       |
     4 | paths: [src/*.rs, "{a,b"]
@@ -388,7 +388,7 @@ fn p1_malformed_globs_are_errors_with_their_place() {
     --- stderr
     "#);
     let doctor = sandbox.run(&["doctor", "--verbose"]).stdout;
-    assert!(doctor.contains("rust: `{a,b` in `paths` is no glob"), "{doctor}");
+    assert!(doctor.contains("rust has errors: `{a,b` in `paths` is not a glob"), "{doctor}");
 }
 
 #[test]

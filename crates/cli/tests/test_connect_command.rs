@@ -805,7 +805,8 @@ fn a_server_that_runs_already() {
       }
     }
     "#);
-    // What is called connected can be undone without being described; what answers elsewhere is not ours to tell.
+    // What is called connected can be undone without being described; what answers elsewhere is not ours to
+    // tell.
     assert_eq!(connect(&sandbox, &["--undo", "--all"]).code, 0);
     assert!(!files(&sandbox).contains("7437"));
     let remote = ["--http", "https://example.com/mcp", "codex"];

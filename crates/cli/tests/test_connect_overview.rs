@@ -71,7 +71,7 @@ fn advised(sandbox: &Sandbox) -> Vec<Vec<String>> {
     commands
 }
 
-/// Follows the advice of `rep doctor` until there is none, and returns the number of rounds.
+/// Follows the advice of `rep doctor` until there is no more advice, and returns the number of rounds.
 fn follow(sandbox: &Sandbox) -> usize {
     for round in 0..5 {
         let commands = advised(sandbox);

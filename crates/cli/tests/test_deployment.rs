@@ -1,4 +1,5 @@
-//! The files in `deploy/`: each name in them exists, and each command line is understood. Nothing is installed or fetched.
+//! The files in `deploy/`: each name in them exists, and each command line is understood. Nothing is
+//! installed or fetched.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -144,7 +144,7 @@ fn names_are_checked_before_anything_is_written() {
     exit 2
     --- stdout
     --- stderr
-    error: `a b*` is no pattern: no skill's name holds ' ', so it matches nothing
+    error: `a b*` is not a pattern: no skill's name holds ' ', so it matches nothing
     "#);
     sandbox.write("mine.toml", "");
     assert_run!(sandbox.run(&["--config", "mine.toml", "disable", "--user", "beta"]), @r#"

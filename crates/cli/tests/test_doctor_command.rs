@@ -73,8 +73,10 @@ fn doctor_reports_the_store_without_making_one() {
         told(&sandbox)[0],
         "ok    store     [DIR]/home/state/repertoire/repertoire.db does not exist yet"
     );
-    sandbox
-        .write("own/repertoire.db", "this is no database, and longer than its header would be\n".repeat(9));
+    sandbox.write(
+        "own/repertoire.db",
+        "this is not a database, and longer than its header would be\n".repeat(9),
+    );
     sandbox.set("REPERTOIRE_STATE_DIR", "own");
     let lines = told(&sandbox);
     assert!(lines[0].starts_with("warn  store     "), "{lines:?}");

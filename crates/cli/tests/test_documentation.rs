@@ -1,5 +1,5 @@
-//! The commands that the README and the pages under `docs/` show: the tutorial is run as a whole, all others in a project with the
-//! sample library.
+//! The commands that the README and the pages under `docs/` show: the tutorial is run as a whole, all others
+//! in a project with the sample library.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -153,7 +153,7 @@ fn calls_are_sent_to_an_opentelemetry_collector() {
         ("alpha", "cli")
     );
 
-    // A person reads, and a prompt is no call: neither has a span.
+    // A person reads, and a prompt is not a call: neither has a span.
     sandbox.run(&["show", "alpha"]);
     let mut command = sandbox.command(&["serve", "--stdio"]);
     let mut server =

@@ -93,7 +93,7 @@ fn a_damaged_store_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "../home/.local/state/repertoire/repertoire.db",
-        "this is no database, and longer than its header would be\n".repeat(9),
+        "this is not a database, and longer than its header would be\n".repeat(9),
     );
     let run = sandbox.run(&["events"]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""));

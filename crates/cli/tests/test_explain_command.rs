@@ -47,7 +47,7 @@ fn repairs_and_derived_names() {
     my-dir from project:.agents/skills is active
            found  in .agents/skills/My Dir by project:.agents/skills, a place of the project
           repair  its frontmatter is not valid YAML and was read as it was meant
-            name  taken from the directory, because the frontmatter has none
+            name  taken from the directory, because the frontmatter has no name
      description  taken from the frontmatter, 41 characters
             rule  warning[frontmatter-repaired] the value of `description` is not valid YAML: mapping values are not allowed in this context (SKILL.md:2)
             rule  warning[name-missing] there is no `name`; the directory's is used: my-dir (SKILL.md)

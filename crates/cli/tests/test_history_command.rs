@@ -368,7 +368,7 @@ fn added_skills_have_versions_in_a_store_elsewhere_and_their_files_here() {
     assert_eq!(versions_of(&sandbox, "pdf", &["origin"]), [json!(["add"])]);
     let state = sandbox.home().join(".local/state/repertoire");
     assert!(state.join("repertoire.db").is_file() && !state.join("bundles").is_dir());
-    // A store that is away is no reason not to change skills.
+    // A store that is away is not a reason not to change skills.
     std::fs::remove_file(sandbox.project().join("elsewhere.db")).unwrap();
     std::fs::create_dir(sandbox.project().join("elsewhere.db")).unwrap();
     let run = sandbox.run(&["remove", "pdf", "--yes"]);

@@ -1,6 +1,8 @@
-//! Kills `rep` at random moments while it writes: nothing that it acknowledged is lost, no skill is torn, and the next command goes on.
+//! Kills `rep` at random moments while it writes: nothing that it acknowledged is lost, no skill is torn, and
+//! the next command goes on.
 //!
-//! Together the loops kill 200 processes. `cargo test -p repertoire-cli --test runner -- --ignored kill_loop` is the long run of 500.
+//! Together the loops kill 200 processes. `cargo test -p repertoire-cli --test runner -- --ignored kill_loop`
+//! is the long run of 500.
 
 use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt as _;
@@ -168,7 +170,8 @@ impl KillLoop {
         assert_eq!(self.sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
     }
 
-    /// An approval: before it the old text, after it the new one, and an interrupted one is completed by the next command.
+    /// An approval: before it the old text, after it the new one, and an interrupted one is completed by the
+    /// next command.
     fn approve(&mut self, round: u64) {
         let before = self.sandbox.read(MANIFEST);
         let old = before.lines().last().unwrap();

@@ -101,7 +101,7 @@ fn skills_are_written_once_and_are_strictly_sound() {
     "#);
     assert_eq!(sandbox.read("templates/skills/qa/SKILL.md"), "mine");
     assert!(sandbox.project().join("templates/skills/docs/SKILL.md").exists());
-    // A plan that finds everything done is no failure.
+    // A plan that finds everything done is not a failure.
     let plan = sandbox.run(&migrate[..migrate.len() - 1]);
     assert_eq!((plan.code, plan.stderr.as_str()), (0, ""), "{}", plan.stdout);
     assert!(plan.stdout.ends_with("0 would be written, 3 left alone\n"), "{}", plan.stdout);

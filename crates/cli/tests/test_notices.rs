@@ -318,7 +318,7 @@ fn x83_x104_a_request_gets_fewer_skills_and_subagents_inherit_nothing() {
     assert_eq!(is_error, [true, false, true].map(Value::Bool));
     assert_eq!(opened[3]["error"]["message"], "`inherit` is one of: none, catalog, active");
     assert_eq!(opened[4]["error"]["message"], "`skills` is a list");
-    let message = "`skills` only limits, and this sub-agent has none: give `agent`, or `inherit`";
+    let message = "`skills` only limits, and this sub-agent has no skills: give `agent`, or `inherit`";
     assert_eq!(opened[5]["error"]["message"], message);
     drop(input);
     assert!(child.wait().unwrap().success());

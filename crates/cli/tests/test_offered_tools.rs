@@ -12,7 +12,8 @@ const CRITIC: &str = "[agents.critic]\nreviews = true\n";
 const LISTER: &str = "[agents.lister]\ntools.offer = [\"list_skills\"]\n";
 const EVERYTHING: &str = "[agents.everything]\ntools.offer = \"all\"\n";
 
-/// Returns a sandbox with a skill, a sandbox for commands that works everywhere, and the user's configuration `text`.
+/// Returns a sandbox with a skill, a sandbox for commands that works everywhere, and the user's configuration
+/// `text`.
 fn configured(text: &str) -> Sandbox {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
@@ -50,7 +51,8 @@ fn over_mcp(sandbox: &Sandbox, profile: &str, flags: &[&str]) -> Vec<String> {
     names(&answer["result"]["tools"])
 }
 
-/// Fails unless `tools` has all of `expect`. With tools of skills in the list of tools, nothing else calls them.
+/// Fails unless `tools` has all of `expect`. With tools of skills in the list of tools, nothing else calls
+/// them.
 fn expect(tools: &[String], expect: &[&str], profile: &str) {
     let is_there = |tool: &&str| tools.iter().any(|name| name == tool);
     let is_needless = |tool: &&str| *tool == "call_skill_tool" && profile == "harness";

@@ -147,7 +147,7 @@ fn bad_changes_are_refused() {
     hint: run `rep explain gamma` to see why it is missing
     error: the same change waits for review as proposal 1
     error: too many proposals for this skill wait for review
-    hint: `rep proposal list --all` lists those that wait for a decision
+    hint: `rep proposal list --all` lists the proposals that wait for a decision
     ");
 }
 
@@ -171,7 +171,15 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("drafts/gamma/scripts/go.sh", "echo\n");
-    let run = sandbox.run(&["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"]);
+    let run = sandbox.run(&[
+        "proposal",
+        "new",
+        "gamma",
+        "--new",
+        "drafts/gamma",
+        "--why",
+        "there is no such skill",
+    ]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.json(&["list", "--json"])["skills"].as_array().unwrap().len(), 2);
     assert_run!(sandbox.run(&["proposal", "approve", "1", "--yes"]), @r"
@@ -209,7 +217,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     exit 2
     --- stdout
     --- stderr
-    error: `Bad Name` is no name of a skill
+    error: `Bad Name` is not a name of a skill
     ");
 }
 
@@ -511,7 +519,7 @@ fn the_place_of_a_new_skill_is_shown() {
     let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
-    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is no such skill"];
     assert_eq!(sandbox.run(&[&["--root", "library"], &propose[..]].concat()).code, 0);
     let shown = sandbox.run(&["proposal", "show", "1"]).stdout;
     assert!(shown.contains("\nit will be written to library/gamma\n"), "{shown}");
@@ -529,7 +537,7 @@ fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
     let sandbox = Sandbox::with_author();
     sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\ndirectory = \"elsewhere\"\n");
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
-    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    let propose = ["proposal", "new", "gamma", "--new", "drafts/gamma", "--why", "there is no such skill"];
     assert_eq!(sandbox.run(&propose).code, 0);
     let warning = "warning: skills are not read from [DIR]/project/elsewhere here; ";
     let shown = sandbox.run(&["proposal", "show", "1"]);

@@ -389,7 +389,7 @@ fn publish_commits_and_pushes_to_a_repository() {
     let run = with(&["--branch", "main", "--yes"]);
     assert!(run.code == 3 && run.stderr.contains("that branch is checked out there"), "{}", run.stderr);
     let run = sandbox.run(&["publish", SKILLS, "--to", "git", "npm:x", "--yes"]);
-    assert!(run.code == 2 && run.stderr.contains("is no repository to push to"), "{}", run.stderr);
+    assert!(run.code == 2 && run.stderr.contains("is not a repository to push to"), "{}", run.stderr);
 }
 
 #[cfg(unix)]
@@ -404,7 +404,7 @@ fn publish_writes_through_no_link_of_a_repository() {
     std::os::unix::fs::symlink(&outside, repository.path().join("skills")).unwrap();
     repository.commit();
     let run = sandbox.run(&["publish", SKILLS, "--to", "git", &repository.url(), "--yes"]);
-    assert!(run.code == 1 && run.stderr.contains("is no directory"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("is not a directory"), "{}", run.stderr);
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
 

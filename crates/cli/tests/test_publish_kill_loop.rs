@@ -1,4 +1,5 @@
-//! Kills `rep publish --to well-known` at random moments: what a web server finds is the old publication or the new one, all of it.
+//! Kills `rep publish --to well-known` at random moments: what a web server finds is the old publication or
+//! the new one, all of it.
 //!
 //! `REPERTOIRE_TEST_KILLS` sets the number of kills.
 

@@ -1,4 +1,5 @@
-//! Tests of the records of links, gathered and disabled skills, kits and approvals, and of those that earlier versions wrote.
+//! Tests of the records of links, gathered and disabled skills, kits and approvals, and of the records that
+//! earlier versions wrote.
 
 use serde_json::{Value, json};
 
@@ -7,7 +8,8 @@ use crate::sandbox::{Sandbox, assert_run, skill};
 /// The state directory of a user.
 const STATE: &str = "../home/.local/state/repertoire";
 
-/// Returns a sandbox with the records of links, gathered and disabled skills that earlier versions kept in `base`.
+/// Returns a sandbox with the records of links, gathered and disabled skills that earlier versions kept in
+/// `base`.
 fn sandbox(base: &str) -> Sandbox {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.claude/settings.json", "{}\n");
@@ -59,7 +61,7 @@ fn records_that_earlier_versions_kept_for_a_user_move_to_the_state_directory() {
         let former = sandbox.home().join(format!(".agents/.repertoire-{kind}.json"));
         assert!(!former.exists(), "{kind}");
     }
-    // Those that were in the state directory already.
+    // The records that were in the state directory already.
     sandbox.write("repertoire.toml", "[kits.first]\nskills = [\"al*\"]\n");
     let (home, project) = (sandbox.home().display().to_string(), sandbox.project().display().to_string());
     sandbox.write(&place("kits"), json!({"version": 1, "projects": {&home: ["first"]}}).to_string());

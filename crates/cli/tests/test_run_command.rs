@@ -285,7 +285,7 @@ fn arguments_that_are_no_object_are_a_mistake_of_the_command_line() {
     for given in ["[]", "3", "\"{}\"", "null"] {
         let run = run(&sandbox, &["tools", "greet", "--args", given]);
         assert!(
-            run.code == 2 && run.stderr.contains("`--args` is no JSON object"),
+            run.code == 2 && run.stderr.contains("`--args` is not a JSON object"),
             "{given}: {}",
             run.stderr
         );

@@ -240,7 +240,7 @@ fn invalid_addresses_and_options_fail_at_once() {
     exit 2
     --- stdout
     --- stderr
-    error: `nowhere` is no address to listen on
+    error: `nowhere` is not an address to listen on
     hint: write 127.0.0.1:7437, [::1]:7437, localhost:7437, or a port alone
     "#);
     assert_run!(sandbox.run(&["serve", "--stdio", "--agent", "nobody"]), @r#"

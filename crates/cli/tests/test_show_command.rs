@@ -49,7 +49,7 @@ fn files_of_a_skill() {
     exit 1
     --- stdout
     --- stderr
-    error: `../beta/SKILL.md` is no path in a skill
+    error: `../beta/SKILL.md` is not a path in a skill
       because: the path leads upwards (`..`)
     "#);
     assert_run!(sandbox.run(&["show", "alpha", "--file", "references"]), @r#"

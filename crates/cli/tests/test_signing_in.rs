@@ -66,9 +66,9 @@ fn a_configuration_by_which_nobody_could_sign_in_is_an_error() {
         assert!(!run.stderr.contains(SECRET), "{}", run.stderr);
     };
     configure(&sandbox, &provider, "role = \"reader\"\nkits = [\"gone\"]");
-    check("`oidc.groups.staff` has the kit `gone`, which there is none of");
+    check("`oidc.groups.staff` has the kit `gone`, which does not exist");
     configure(&sandbox, &provider, "role = \"reader\"\nagent = \"gone\"");
-    check("`oidc.groups.staff` has the agent `gone`, which there is none of");
+    check("`oidc.groups.staff` has the agent `gone`, which does not exist");
     sandbox.write(CONFIG, "[oidc]\nissuer = \"https://id.example.com\"\nclient_id = \"rep\"\n");
     check("nobody who signs in would have access");
     sandbox.write(

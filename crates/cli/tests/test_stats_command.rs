@@ -11,7 +11,8 @@ fn call(sandbox: &Sandbox, tool: &str, arguments: &str, more: &[&str]) {
     sandbox.run(&[&["call", tool, arguments], more].concat());
 }
 
-/// Returns a sandbox in which skills were used: alpha twice with a file, a skill that is removed, and a name that never was.
+/// Returns a sandbox in which skills were used: alpha twice with a file, a skill that is removed, and a name
+/// that never was.
 fn with_usage() -> Sandbox {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "[agents.builder]\nskills.allow = [\"*\"]\n");
@@ -120,7 +121,7 @@ fn nothing_is_suggested_to_be_disabled_before_anything_was_recorded() {
 #[test]
 fn a_damaged_store_is_an_error() {
     let sandbox = Sandbox::with_skills();
-    let text = "this is no database, and longer than its header would be\n".repeat(9);
+    let text = "this is not a database, and longer than its header would be\n".repeat(9);
     sandbox.write("../home/.local/state/repertoire/repertoire.db", text);
     let run = sandbox.run(&["stats"]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""));

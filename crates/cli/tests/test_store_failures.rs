@@ -1,4 +1,5 @@
-//! Failures of the store: skills are served all the same, errors are clear, and everything recovers without help.
+//! Failures of the store: skills are served all the same, errors are clear, and everything recovers without
+//! help.
 
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

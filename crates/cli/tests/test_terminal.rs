@@ -297,7 +297,7 @@ fn skills_to_add_are_chosen_on_a_terminal() {
     for part in [
         "1  csv",
         "2  pdf",
-        "`9` is no number or name of the list",
+        "`9` is not a number or name of the list",
         "add 1 skill? [y/N]",
         "added pdf to .agents/skills/pdf",
     ] {

@@ -398,7 +398,7 @@ fn a_skill_with_a_new_name_in_a_new_directory_is_found_and_renamed_by_choice() {
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert!(run.stderr.contains("renamed: pdf: the source calls it forms now"), "{}", run.stderr);
     assert!(sandbox.read(PDF).contains("my way"));
-    // A name that would be taken over is a change; one that is only reported is none.
+    // A name that would be taken over is a change; one that is only reported is not.
     assert_eq!(sandbox.run(&["update", "--dry-run"]).code, 0);
     assert_eq!(sandbox.run(&["update", "--rename", "--dry-run"]).code, 1);
     // What is in the way stays.
@@ -656,7 +656,8 @@ fn the_locks_of_other_installers_are_taken_over() {
     assert_eq!(run.code, 1);
 }
 
-/// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its cache.
+/// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its
+/// cache.
 pub(crate) fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
     let given = std::env::var("REPERTOIRE_TEST_NPX_SKILLS").ok();
     let words = given.unwrap_or_else(|| "npx --offline --yes skills@1.7.4".to_owned());

@@ -41,8 +41,9 @@ fn switched_off(places: &Places) -> BTreeSet<(String, String)> {
     switches.map(|switch| (switch.client.clone(), switch.path_or_key().to_owned())).collect()
 }
 
-/// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills that they read from files
-/// around `searched`, the places of a library. `planned` are links that are about to be made, with the real directories of their skills.
+/// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills
+/// that they read from files around `searched`, the places of a library. `planned` are links that are about
+/// to be made, with the real directories of their skills.
 pub fn client_readers(
     places: &Places,
     searched: &[Place],
@@ -61,8 +62,8 @@ pub fn client_readers(
     readers(places, &SearchedPlaces { projects, plugins: plugins.collect(), planned, switched_off }, also)
 }
 
-/// Returns the recorded changes of the user and the project. A record that cannot be read counts as none; the commands that write it
-/// report that.
+/// Returns the recorded changes of the user and the project. A record that cannot be read counts as none; the
+/// commands that write it report that.
 fn changes(places: &Places) -> Vec<RecordedChange> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;

@@ -113,7 +113,7 @@ impl Places {
         }
     }
 
-    /// Returns the paths of the configuration of `client` for `owner`, likeliest last; empty if it has none.
+    /// Returns the paths of the configuration of `client` for `owner`, likeliest last; empty if it does not have one.
     pub fn configuration(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
             Owner::User if self.system == System::Windows && !client.windows.is_empty() => client.windows,

@@ -97,8 +97,8 @@ impl ClientReader {
         !self.routes(skill).is_empty() && self.routes_in_use(skill).next().is_none()
     }
 
-    /// Returns the name by which the client knows `skill`, which it finds by `route`: Claude Code takes the directory's, except in
-    /// plugins, and others the written one.
+    /// Returns the name by which the client knows `skill`, which it finds by `route`: Claude Code takes the
+    /// directory's, except in plugins, and others the written one.
     pub fn name_of(&self, route: &FileRoute, skill: &SkillOnDisk) -> String {
         let directory = route.path.file_name().unwrap_or_default().to_string_lossy();
         let written = skill.written.as_deref().unwrap_or(&directory);
@@ -123,8 +123,8 @@ impl ClientReader {
     }
 }
 
-/// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills that they find in
-/// `searched` and for the user.
+/// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills
+/// that they find in `searched` and for the user.
 pub(crate) fn readers(places: &Places, searched: &SearchedPlaces, also: &[&str]) -> Vec<ClientReader> {
     let mut planned: Listing = BTreeMap::new();
     for (link, skill) in &searched.planned {
@@ -189,8 +189,8 @@ pub(crate) fn skills_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
     skills
 }
 
-/// Returns the projects that `places` belong to, each with its directories of skills. A directory of skills that is not named as
-/// clients name theirs belongs to the directory around it.
+/// Returns the projects that `places` belong to, each with its directories of skills. A directory of skills
+/// that is not named as clients name theirs belongs to the directory around it.
 pub fn projects(places: &[Place]) -> BTreeMap<PathBuf, Vec<PathBuf>> {
     let names = project_skill_directories();
     let mut projects: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();

@@ -180,8 +180,8 @@ impl Client {
         CLIENTS.iter().find(|client| client.id == word || client.aliases.contains(&word))
     }
 
-    /// Returns the client that introduces itself to servers as `name`, as in `Zed` or `codex-mcp-client`: its name on the command line,
-    /// perhaps with more behind it, or one of the others.
+    /// Returns the client that introduces itself to servers as `name`, as in `Zed` or `codex-mcp-client`: its
+    /// name on the command line, perhaps with more behind it, or one of the others.
     pub fn introduced_as(name: &str) -> Option<&'static Self> {
         let name = name.to_lowercase().replace(' ', "-");
         let is_meant = |client: &&Client| {

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A program that runs beside this one. It is no command of a skill, so it is not confined; it is ended with this value.
+/// A program that runs beside this one. It is not a command of a skill, so it is not confined; it is ended with this value.
 #[derive(Debug)]
 pub struct HostProcess(Child);
 
 impl HostProcess {
     /// Starts `program`, and returns it with its standard input and output.
     ///
-    /// It has the standard error of this process, and its environment without the variables in `withheld` and with those in
-    /// `variables`.
+    /// It has the standard error of this process, and its environment without the variables in `withheld` and
+    /// with those in `variables`.
     pub fn start(
         program: &str,
         arguments: &[String],

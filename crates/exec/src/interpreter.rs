@@ -1,7 +1,7 @@
 //! Finds the program of a command, and the parts of its installation that it needs.
 //!
-//! Most programs lie in directories that every command may read. For an interpreter that a user installed elsewhere, only its
-//! program and its libraries are made readable, never a home directory.
+//! Most programs lie in directories that every command may read. For an interpreter that a user installed
+//! elsewhere, only its program and its libraries are made readable, never a home directory.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -28,7 +28,7 @@ const MAX_FIRST_LINE: usize = 256;
 /// The paths of `env`, which finds another program by its name.
 const ENV: &[&[u8]] = &[b"/usr/bin/env", b"/bin/env"];
 
-/// A program, and the files it needs beyond those that every command may read.
+/// A program, and the files it needs that not every command may read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Program {
     /// The file to start.
@@ -162,8 +162,8 @@ fn shebang(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     is_plain.then_some((interpreter, trimmed(argument)))
 }
 
-/// Returns the name of the program that `env` would find: its only argument, or the first word after `-S`. Other options
-/// are not supported.
+/// Returns the name of the program that `env` would find: its only argument, or the first word after `-S`.
+/// Other options are not supported.
 fn env_name(argument: &[u8]) -> Option<&str> {
     let name = match argument.strip_prefix(b"-S") {
         Some(rest) if rest.first().is_some_and(|byte| is_blank(*byte)) => {

@@ -18,8 +18,8 @@ use crate::JobLimits;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Job {
-    /// The program and its arguments. A program without a slash is searched in `PATH`; a relative path with a slash is
-    /// relative to the skill's directory.
+    /// The program and its arguments. A program without a slash is searched in `PATH`; a relative path with a
+    /// slash is relative to the skill's directory.
     pub command: Vec<OsString>,
     /// The skill's directory, absolute. It can be read and never written.
     pub skill: PathBuf,
@@ -35,8 +35,8 @@ pub struct Job {
     pub grants: Grants,
     /// The resource limits.
     pub limits: JobLimits,
-    /// Further paths that no grant makes writable, beside the [protected names](crate::protect::names), absolute: the host's
-    /// settings and state, and the directories of its skills.
+    /// Further paths that no grant makes writable, beside the [protected names](crate::protect::names),
+    /// absolute: the host's settings and state, and the directories of its skills.
     pub protected: Vec<PathBuf>,
     /// The user's git settings. Files and directories that they name are protected in a granted directory.
     pub git: GitUser,
@@ -78,14 +78,14 @@ impl Job {
 pub struct Grants {
     /// Access to the network by TCP and UDP. Unix sockets are not included.
     pub network: bool,
-    /// The working directory of the command, which it may read, absolute: the project. Without it the command runs in its
-    /// scratch directory.
+    /// The working directory of the command, which it may read, absolute: the project. Without it the command
+    /// runs in its scratch directory.
     pub directory: Option<PathBuf>,
-    /// Paths in that directory that the command may write, absolute. Files that configure or instruct agents, shells and git
-    /// stay protected.
+    /// Paths in that directory that the command may write, absolute. Files that configure or instruct agents,
+    /// shells and git stay protected.
     pub write: Vec<PathBuf>,
-    /// The top of the checkout that the command may read with its git directory, which may lie elsewhere, as for a linked
-    /// worktree; absolute. The working directory lies in it.
+    /// The top of the checkout that the command may read with its git directory, which may lie elsewhere, as
+    /// for a linked worktree; absolute. The working directory lies in it.
     pub repository: Option<PathBuf>,
 }
 
@@ -93,8 +93,8 @@ pub struct Grants {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GitUser {
-    /// The home directory, absolute, which `~` stands for. No grant makes a whole home directory writable; without this one, any
-    /// directory that looks like a home directory counts as one.
+    /// The home directory, absolute, which `~` stands for. No grant makes a whole home directory writable;
+    /// without this one, any directory that looks like a home directory counts as one.
     pub home: Option<PathBuf>,
     /// The settings files, absolute; by default those of the system.
     pub settings: Vec<PathBuf>,

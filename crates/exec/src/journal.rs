@@ -1,7 +1,7 @@
 //! Records of running jobs, from which the next start of the program completes the clean-up after a crash.
 //!
-//! A record is written before a command starts and removed after the clean-up. The program that wrote it holds a lock on it,
-//! which the system releases however the program ends.
+//! A record is written before a command starts and removed after the clean-up. The program that wrote it
+//! holds a lock on it, which the system releases however the program ends.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

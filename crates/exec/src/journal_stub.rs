@@ -1,4 +1,4 @@
-//! Records of running jobs on systems where nothing runs: there are none.
+//! Records of running jobs on systems where nothing runs: there are no records.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(crate) fn directory(state: &Path) -> PathBuf {
     state.join("running")
 }
 
-/// Completes the clean-up of runs whose program was killed; there are none here.
+/// Completes the clean-up of runs whose program was killed; there are no such runs here.
 pub fn finish_interrupted_runs(_state: &Path) -> InterruptedRuns {
     InterruptedRuns::default()
 }

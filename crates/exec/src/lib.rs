@@ -1,10 +1,11 @@
 //! Runs the tools and scripts of agent skills in a sandbox.
 //!
-//! [`Executor`] is the [`Runner`](repertoire::Runner) of a library: it checks that a person approved the skill, copies it, and runs
-//! the command as a [`Job`] in a [`Sandbox`]. [`probe`] finds the sandboxes that work on this machine. All of them enforce
-//! one policy: the skill's directory can be read, one fresh scratch directory can be written, the system's programs can be
-//! run, and everything else is invisible or denied: the home directory, other skills, the project unless granted, the
-//! network unless granted, other processes, and all environment variables but a short list.
+//! [`Executor`] is the [`Runner`](repertoire::Runner) of a library: it checks that a person approved the
+//! skill, copies it, and runs the command as a [`Job`] in a [`Sandbox`]. [`probe`] finds the sandboxes that
+//! work on this machine. All of them enforce one policy: the skill's directory can be read, one fresh scratch
+//! directory can be written, the system's programs can be run, and everything else is invisible or denied:
+//! the home directory, other skills, the project unless granted, the network unless granted, other processes,
+//! and all environment variables but a short list.
 //!
 //! A *launcher*, which is this program started again, confines the command. So `main` begins with [`launcher::run_if_asked`].
 //!

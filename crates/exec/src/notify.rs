@@ -11,8 +11,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs `program` with `input` on its standard input, and returns how it ended.
 ///
-/// It has the environment and the standard error of this process, and no standard output, which may belong to a protocol. It is no command
-/// of a skill, so it is not confined. After `limit` it is ended, which is an error of the kind [`io::ErrorKind::TimedOut`].
+/// It has the environment and the standard error of this process, and no standard output, which may belong to
+/// a protocol. It is not a command of a skill, so it is not confined. After `limit` it is ended, which is an
+/// error of the kind [`io::ErrorKind::TimedOut`].
 pub fn run_with_input(
     program: &str,
     arguments: &[String],
@@ -23,8 +24,8 @@ pub fn run_with_input(
     wait(&mut child, Instant::now() + limit)
 }
 
-/// Runs `program` as [`run_with_input`] does, and returns how it ended and its standard output. More than `max_bytes` of output are an
-/// error.
+/// Runs `program` as [`run_with_input`] does, and returns how it ended and its standard output. More than
+/// `max_bytes` of output are an error.
 pub fn run_for_output(
     program: &str,
     arguments: &[String],
@@ -57,7 +58,7 @@ fn start(program: &str, arguments: &[String], input: Vec<u8>, output: Stdio) -> 
     let mut command = Command::new(program);
     let mut child = command.args(arguments).stdin(Stdio::piped()).stdout(output).spawn()?;
     if let Some(mut pipe) = child.stdin.take() {
-        // A command that does not read its input is not waited for here. That it closes the pipe early is no fault.
+        // A command that does not read its input is not waited for here. That it closes the pipe early is not a fault.
         thread::spawn(move || pipe.write_all(&input));
     }
     Ok(child)

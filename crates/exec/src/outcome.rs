@@ -29,8 +29,8 @@ pub enum Aftermath {
     NotSwept(PathBuf),
     /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
     ProtectedFileReplaced(PathBuf),
-    /// This file under a protected name appeared while the command ran, as the current commit has it: the user checked it out. It
-    /// was moved away and is there again.
+    /// This file under a protected name appeared while the command ran, as the current commit has it: the
+    /// user checked it out. It was moved away and is there again.
     CheckedOut(PathBuf),
     /// The command removed this symbolic link under a protected name.
     ProtectedLinkRemoved {

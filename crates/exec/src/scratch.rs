@@ -174,8 +174,8 @@ impl FileSizes {
         if is_new { used } else { 0 }
     }
 
-    /// Counts a file of which only a mapping of `mapped` bytes is seen; `unknown` is its size if no poll has seen the file before, or
-    /// if it was growing when one did.
+    /// Counts a file of which only a mapping of `mapped` bytes is seen; `unknown` is its size if no poll has
+    /// seen the file before, or if it was growing when one did.
     #[cfg(target_os = "linux")]
     pub(crate) fn count_mapped(&mut self, id: (u64, u64), mapped: u64, unknown: u64) -> u64 {
         let size = match self.seen.get_mut(&id) {
@@ -199,8 +199,8 @@ pub(crate) enum UnreadableSize {
     Zero,
 }
 
-/// Returns the disk usage of everything in `top` in bytes; counting stops above `limit`. Entries in `sizes` are left out,
-/// and the others are added to it.
+/// Returns the disk usage of everything in `top` in bytes; counting stops above `limit`. Entries in `sizes`
+/// are left out, and the others are added to it.
 pub(crate) fn size(top: &Path, limit: u64, unreadable: UnreadableSize, sizes: &mut FileSizes) -> u64 {
     let mut total = 0;
     let mut pending = vec![top.to_owned()];

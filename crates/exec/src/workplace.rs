@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 /// The parent directories of home directories.
 pub(crate) const HOMES: &[&str] = &["/home", "/Users"];
 
-/// Returns `places`, symbolic links resolved, without home directories: those are never writable as a whole, and users
-/// install programs there.
+/// Returns `places`, symbolic links resolved, without home directories: those are never writable as a whole,
+/// and users install programs there.
 pub(crate) fn workplaces<'a>(places: impl Iterator<Item = &'a PathBuf>, home: Option<&Path>) -> Vec<PathBuf> {
     let places = places.filter_map(|place| place.canonicalize().ok());
     places.filter(|place| !holds_home(place, home)).collect()
@@ -21,8 +21,8 @@ pub(crate) fn holds_home(path: &Path, home: Option<&Path>) -> bool {
     home.canonicalize().unwrap_or_else(|_| home.to_owned()).starts_with(path)
 }
 
-/// Returns the absolute directories of a `PATH`, without those in `workplaces`: one command must not decide which program
-/// the next one runs.
+/// Returns the absolute directories of a `PATH`, without those in `workplaces`: one command must not decide
+/// which program the next one runs.
 pub(crate) fn search_outside(search: &str, workplaces: &[PathBuf]) -> String {
     let directories = search.split(':').filter(|directory| Path::new(directory).is_absolute());
     let outside = directories.filter(|directory| !lies_in(Path::new(directory), workplaces));

@@ -1,4 +1,4 @@
-//! Decodes JSON-RPC messages, and builds the error response for everything that is none.
+//! Decodes JSON-RPC messages, and builds the error response for everything else.
 //!
 //! rmcp 3.8 takes a list of parameters for an object, an invalid cursor for none, and `initialize` with invalid parameters for an
 //! unknown method; it answers other invalid messages without their id or not at all.
@@ -106,7 +106,7 @@ fn refuse(bytes: &[u8]) -> DecodedMessage {
         _ if is_call && value["id"].is_number() && !value["id"].is_i64() => {
             "an id is a string or a whole number from -2^63 to 2^63 - 1"
         }
-        _ => "this is no JSON-RPC 2.0 message",
+        _ => "this is not a JSON-RPC 2.0 message",
     };
     DecodedMessage::Refused(error(&id, ErrorData::invalid_request(reason, None)))
 }

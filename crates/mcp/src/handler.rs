@@ -118,8 +118,8 @@ impl Handler {
         Self { principal, ..self }
     }
 
-    /// Returns whom a request is recorded for. Every client over HTTP has a conversation of its own, unless its requests are not part of
-    /// one.
+    /// Returns whom a request is recorded for. Every client over HTTP has a conversation of its own, unless
+    /// its requests are not part of one.
     fn origin_of(&self, context: &RequestContext<RoleServer>) -> Principal {
         let is_http = context.extensions.get::<Parts>().is_some();
         let has_conversation = is_http && !is_stateless_http(context);
@@ -143,8 +143,8 @@ impl Handler {
         Ok(())
     }
 
-    /// Returns the session for a request. If it remembers what is loaded, each client has its own: skills that one client loaded
-    /// must not change the tools of another.
+    /// Returns the session for a request. If it remembers what is loaded, each client has its own: skills
+    /// that one client loaded must not change the tools of another.
     async fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
         let needs_own = self.has_own_session() || self.view.session.skill_tools().remembers_loads();
         if !needs_own || is_stateless_http(context) {
@@ -191,8 +191,8 @@ impl Handler {
         }
     }
 
-    /// Looks for skills for the files that the client works on, once for each change of the library and of its roots, and leaves the
-    /// note about them in `notes_for_files`.
+    /// Looks for skills for the files that the client works on, once for each change of the library and of
+    /// its roots, and leaves the note about them in `notes_for_files`.
     ///
     /// The directories of a client over HTTP may be those of another machine, so it gets none.
     async fn look_for_files(&self, session: &Arc<Session>, context: &RequestContext<RoleServer>) {

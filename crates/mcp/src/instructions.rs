@@ -49,7 +49,8 @@ impl InstructionsLimit {
     }
 }
 
-/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
+/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot;
+/// empty if there is not one.
 pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &McpOptions) -> String {
     let snapshot = view.shared.registry.snapshot();
     // The instructions hold no prompt of the agent, so the catalog is written as without one.
@@ -63,8 +64,8 @@ pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &Mcp
     })
 }
 
-/// Returns the instructions with the catalog that `write` returns and behind it those of `notices` for which there is room; empty
-/// if there is none or the limit is 0.
+/// Returns the instructions with the catalog that `write` returns and behind it those of `notices` for which
+/// there is room; empty if there is not one or the limit is 0.
 fn render(
     limit: InstructionsLimit,
     options: &CatalogOptions,

@@ -1,7 +1,8 @@
 //! MCP: a library of skills as tools, prompts, resources and through the Skills extension, and the tools of other MCP servers.
 //!
-//! This is the only crate that knows rmcp. It listens nowhere: it serves standard input and output, and answers requests over HTTP
-//! that a host gives to an [`Endpoint`]. It never prints, exits or reads the environment.
+//! This is the only crate that knows rmcp. It listens nowhere: it serves standard input and output, and
+//! answers requests over HTTP that a host gives to an [`Endpoint`]. It never prints, exits or reads the
+//! environment.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

@@ -49,8 +49,8 @@ pub struct McpOptions {
     pub tools: bool,
     /// The Skills extension and its resources.
     pub extension: bool,
-    /// The format of tool results: Markdown, because clients show structured content to the model as escaped JSON. With
-    /// [`Render::Json`] the result is in the text and in the structured content.
+    /// The format of tool results: Markdown, because clients show structured content to the model as escaped
+    /// JSON. With [`Render::Json`] the result is in the text and in the structured content.
     pub result: Render,
     /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
     pub instructions_tokens: usize,
@@ -62,8 +62,8 @@ pub struct McpOptions {
     pub own_files: Option<OwnFiles>,
     /// Maximum sessions of one caller over HTTP. One more closes the session that was idle longest.
     pub sessions: usize,
-    /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in flight. One more
-    /// closes the session that was idle longest.
+    /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in
+    /// flight. One more closes the session that was idle longest.
     pub idle_sessions: usize,
     /// Time after which an idle session over HTTP is closed.
     pub session_time: Duration,
@@ -91,8 +91,8 @@ impl Default for McpOptions {
 impl McpOptions {
     /// Returns `options` as sessions of a server need them, for [`repertoire::LibraryBuilder::session_options`].
     ///
-    /// A server sees no transcript, so it always returns the body, and offers `unload_skill` only where the list of
-    /// offered tools names it.
+    /// A server sees no transcript, so it always returns the body, and offers `unload_skill` only where the
+    /// list of offered tools names it.
     pub fn session_options(&self, mut options: SessionOptions) -> SessionOptions {
         options.render = self.result;
         options.surface = Surface::Mcp;

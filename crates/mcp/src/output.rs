@@ -1,7 +1,7 @@
 //! The output queue of a stdio client. One task writes the lines in order.
 //!
-//! rmcp 3.8 drops the future of `receive` whenever something else is ready, so the error responses that are sent from there must
-//! not wait until the client reads.
+//! rmcp 3.8 drops the future of `receive` whenever something else is ready, so the error responses that are
+//! sent from there must not wait until the client reads.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -193,7 +193,7 @@ async fn list_directory(
 ) -> Result<Map<String, Value>, ErrorData> {
     let no_directory = || {
         let uri = repertoire_model::text::shorten(&uri, 200);
-        ErrorData::invalid_params(format!("{uri} is no directory of a skill"), None)
+        ErrorData::invalid_params(format!("{uri} is not a directory of a skill"), None)
     };
     let SkillUri { name, path } = SkillUri::parse(&uri).ok_or_else(no_directory)?;
     record.asked(name.as_str(), path.as_ref().map(SkillPath::as_str));

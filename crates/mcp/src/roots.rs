@@ -18,7 +18,7 @@ const MAX_ROOTS: usize = 16;
 /// The most entries of directories that are read, in all roots together. Those nearest to the roots come first.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Directories of files that no one works on, beside those that are never searched for skills.
+/// Directories of files that no one works on, beside others that are never searched for skills.
 const GENERATED: [&str; 5] = ["__pycache__", "build", "dist", "vendor", "venv"];
 
 /// The time that a client has to name its roots, while a call waits for it.
@@ -30,10 +30,11 @@ const READ_TIME: Duration = Duration::from_secs(2);
 /// The time after which a directory that cannot be read is given up.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Returns the paths of the files that the client of `peer` works on, relative to their repository and with `/` between their parts.
+/// Returns the paths of the files that the client of `peer` works on, relative to their repository and with
+/// `/` between their parts.
 ///
 /// The client is asked for its roots if it has some; without any it works in `project`. A repository at `home` is not that of the
-/// directories below. If reading takes too long, the files are those that were found in time.
+/// directories below. If reading takes too long, only the files that were found in time are returned.
 pub(crate) async fn files(
     peer: Option<&Peer<RoleServer>>,
     project: Option<PathBuf>,
@@ -53,7 +54,7 @@ pub(crate) async fn files(
     tokio::time::timeout(READ_TIMEOUT, read).await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Asks a client for its roots, and returns those that are paths; none if it has no roots or does not answer.
+/// Asks a client for its roots, and returns the ones that are paths; none if it has no roots or does not answer.
 #[expect(deprecated, reason = "older clients have roots")]
 async fn roots(peer: &Peer<RoleServer>) -> Vec<PathBuf> {
     if peer.peer_info().is_none_or(|info| info.capabilities.roots.is_none()) {
@@ -84,8 +85,8 @@ fn path(uri: &str) -> Option<PathBuf> {
 
 /// Returns the paths of the files in `directories`, after reading at most `max_entries` entries, until `deadline`.
 ///
-/// Symbolic links are not followed. Directories of tools, such as `node_modules`, of generated files, and those that clients read
-/// skills from are left out.
+/// Symbolic links are not followed. Directories of tools, such as `node_modules`, of generated files, and the
+/// directories that clients read skills from are left out.
 fn files_in(
     directories: &[PathBuf],
     home: Option<&Path>,

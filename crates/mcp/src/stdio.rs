@@ -1,7 +1,7 @@
 //! MCP over standard input and output, or any other two streams: one JSON-RPC message per line.
 //!
-//! The transport of rmcp 3.8 silently skips lines that are too long or not JSON, and a last line without a newline. This one
-//! answers them with an error or handles them.
+//! The transport of rmcp 3.8 silently skips lines that are too long or not JSON, and a last line without a
+//! newline. This one answers them with an error or handles them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,8 +56,8 @@ impl Server {
 
     /// Serves the messages of `reader`, answering on `writer`, until the input ends or `stop`.
     ///
-    /// Requests in flight then have five seconds to finish. Tools that still run are cancelled, and it waits until they have
-    /// been cleaned up.
+    /// Requests in flight then have five seconds to finish. Tools that still run are cancelled, and it waits
+    /// until they have been cleaned up.
     pub async fn serve_streams(
         &self,
         reader: impl AsyncRead + Send + Unpin + 'static,
@@ -73,7 +73,7 @@ impl Server {
         let transport = LineTransport::new(reader, writer, InFlight::default(), closing.clone());
         let abandoned = transport.abandoned.clone();
         let handler = Handler::new(view, Arc::clone(self.options()), &closing, abandoned.clone());
-        // A client that disconnects before it sends anything is no error.
+        // A client that disconnects before it sends anything is not an error.
         if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
         }
@@ -190,8 +190,8 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     }
 }
 
-/// Returns the protocol family that a message settles in rmcp: `initialize`, or a request with all the `_meta` that stateless
-/// requests need. `ping` and `server/discover` settle nothing.
+/// Returns the protocol family that a message settles in rmcp: `initialize`, or a request with all the
+/// `_meta` that stateless requests need. `ping` and `server/discover` settle nothing.
 fn settled_family(message: &ClientJsonRpcMessage) -> Option<ProtocolFamily> {
     let JsonRpcMessage::Request(request) = message else { return None };
     match &request.request {

@@ -62,7 +62,8 @@ pub(crate) fn may_change(session: &Session) -> bool {
 #[derive(Clone, Default)]
 pub(crate) struct Disconnection(pub(crate) CancellationToken);
 
-/// A place for a call. If the call is dropped, a tool that it runs is cancelled, and the place is free once nothing is left of it.
+/// A place for a call. If the call is dropped, a tool that it runs is cancelled, and the place is free once
+/// nothing is left of it.
 struct CallPlace {
     permit: Option<OwnedSemaphorePermit>,
     runner: Option<Arc<dyn Runner>>,
@@ -123,8 +124,8 @@ pub(crate) async fn call(
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
     let reply = session.call_from(&principal.origin(Via::Call), &request.name, &arguments).await;
     place.free();
-    // If skills bring tools, the tool may exist once its skill is loaded, and the answer says so to the model. So does one that
-    // shows the call to make.
+    // If skills bring tools, the tool may exist once its skill is loaded, and the answer says so to the
+    // model. So does one that shows the call to make.
     if let Answer::Fault(fault) = reply.answer()
         && matches!(fault.kind, FaultKind::UnknownTool { near: None, .. })
         && !session.skill_tools().are_offered()

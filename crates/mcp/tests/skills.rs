@@ -201,7 +201,7 @@ async fn a_skill_is_published_only_while_it_passes_the_publish_check() {
         client.request("skills/get", uri.clone()).await["result"]["skill"].is_object()
     };
     assert!(is_served(&mut client).await);
-    // A link is no file, so it changes no digest.
+    // A link is not a file, so it changes no digest.
     let link = world.path("beta/link.md");
     std::os::unix::fs::symlink(world.path("alpha/SKILL.md"), &link).unwrap();
     assert!(!is_served(&mut client).await);

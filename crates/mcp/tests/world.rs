@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// Returns a library with `alpha`, which has files, and `beta`, which has none.
+    /// Returns a library with `alpha`, which has files, and `beta`, which has no files.
     pub fn new() -> Self {
         let world = Self { directory: tempfile::tempdir().unwrap(), notices: Arc::default() };
         world.skill("alpha", "metadata:\n  version: \"1.0\"\n", "# Alpha\n\nDo alpha.\n");
@@ -66,7 +66,8 @@ impl World {
         self.directory.path()
     }
 
-    /// Returns the library that `equip` makes of this one, for servers of MCP with `options` whose sessions have `session`.
+    /// Returns the library that `equip` makes of this one, for servers of MCP with `options` whose sessions
+    /// have `session`.
     pub fn served(
         &self,
         options: &McpOptions,

@@ -39,8 +39,8 @@ impl Digest {
         Some(Self(bytes))
     }
 
-    /// Returns the first 16 digits, written `sha256:` and these: enough to stamp a text that is there to be hashed again, at
-    /// a quarter of the tokens.
+    /// Returns the first 16 digits, written `sha256:` and these: enough to stamp a text that is there to be
+    /// hashed again, at a quarter of the tokens.
     pub fn to_stamp(&self) -> String {
         format!("sha256:{}", &self.to_hex()[..16])
     }
@@ -225,7 +225,7 @@ mod tests {
             assert!(part.is_none_or(|part| part.files().len() < 2), "{end}");
             let mut changed = manifest.clone();
             changed[end] ^= 1;
-            // Another path, mode, size or digest is another bundle; anything else is none.
+            // Another path, mode, size or digest is another bundle; anything else is not a bundle.
             assert!(Bundle::parse(&changed).is_none_or(|other| other.manifest() == changed), "{end}");
         }
     }

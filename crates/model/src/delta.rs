@@ -23,7 +23,7 @@ pub const MAX_DELTA_DESCRIPTION_CHARS: usize = 240;
 pub struct Delta {
     /// Skills that were not there before.
     pub added: Vec<DescribedSkill>,
-    /// The names of those that are no longer there.
+    /// The names of the skills that are no longer there.
     pub removed: Vec<String>,
     /// Skills that are described anew.
     pub changed: Vec<DescribedSkill>,
@@ -105,8 +105,8 @@ impl Delta {
     }
 }
 
-/// Returns the note that offers `skills`, each a name and a description, for files of the project; the empty text where there
-/// are none. It has no line end at its end.
+/// Returns the note that offers `skills`, each a name and a description, for files of the project; the empty
+/// text where there are not any. It has no line end at its end.
 ///
 /// ```
 /// use repertoire_model::delta::for_files;

@@ -147,7 +147,7 @@ fn matches_files<T: AsRef<str>>(files: &[String], patterns: &[T], start: &str) -
     files.iter().any(|file| globs.is_match(file))
 }
 
-/// Returns the set of `patterns`, each behind `start`. Those that are too long or have too many wildcards are not in it.
+/// Returns the set of `patterns`, each behind `start`. Patterns that are too long or have too many wildcards are not in it.
 fn globs<T: AsRef<str>>(patterns: &[T], start: &str) -> GlobSet {
     let mut globs = GlobSetBuilder::new();
     for pattern in patterns.iter().take(MAX_PATTERNS) {

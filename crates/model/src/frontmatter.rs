@@ -20,7 +20,7 @@ pub enum Division<'a> {
     Unterminated {
         /// The offset of the opening fence.
         opening: usize,
-        /// The offset of a line that looks like a closing fence but is none.
+        /// The offset of a line that looks like a closing fence but does not close.
         near_miss: Option<usize>,
     },
 }
@@ -96,7 +96,7 @@ pub(crate) struct Line<'a> {
     pub(crate) start: usize,
     /// Its text.
     pub(crate) text: &'a str,
-    /// Its line end; the last line of a text may have none.
+    /// Its line end; the last line of a text may lack it.
     pub(crate) ending: &'a str,
 }
 

@@ -1,8 +1,8 @@
-//! The data model of agent skills: names, paths, frontmatter, documents, bundles, diagnostics, validation, resolution and
-//! the catalog.
+//! The data model of agent skills: names, paths, frontmatter, documents, bundles, diagnostics, validation,
+//! resolution and the catalog.
 //!
-//! Everything here is a pure function of its arguments: no I/O, no clock, no environment, no randomness, no async.
-//! Nothing here fails because a skill is bad: bad skills come back as [`Diagnostic`]s.
+//! Everything here is a pure function of its arguments: no I/O, no clock, no environment, no randomness, no
+//! async. Nothing here fails because a skill is bad: bad skills come back as [`Diagnostic`]s.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

@@ -24,7 +24,7 @@ pub struct Manifest {
     pub license: Option<String>,
     /// `compatibility`.
     pub compatibility: Option<String>,
-    /// `metadata`, in the order written; a value that is no scalar is compact JSON.
+    /// `metadata`, in the order written; a value that is not a scalar is compact JSON.
     pub metadata: Vec<(String, String)>,
     /// `allowed-tools`, split outside parentheses.
     pub allowed_tools: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Manifest {
     pub disable_model_invocation: bool,
     /// `user-invocable`: whether a person may call the skill by name.
     pub user_invocable: Option<bool>,
-    /// Keys that are none of the above, in the order written.
+    /// Other keys, in the order written.
     pub unknown: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Manifest {
         paths.filter(|path| seen.insert(path.clone())).collect()
     }
 
-    /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
+    /// Reads the fields out of a frontmatter's entries and reports the fields that are unknown, twice there or mistyped.
     ///
     /// Of a field that occurs twice the last one counts, as in most parsers.
     pub fn read(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
@@ -221,7 +221,7 @@ impl Field<'_, '_, '_> {
                 let span = self.place.span(&scalar.range);
                 // Only `.inf` and `.nan` have letters and no digit; all others are too large.
                 let what = if scalar.text.contains(|c: char| c.is_ascii_digit()) {
-                    "is a number beyond those that clients hold exactly"
+                    "is a number beyond what clients hold exactly"
                 } else {
                     "is a number that JSON does not have"
                 };
@@ -273,7 +273,7 @@ impl Field<'_, '_, '_> {
         self.text()
     }
 
-    /// Returns a list field; a text is split at its commas, or if it has none, at its blanks.
+    /// Returns a list field; a text is split at its commas, or if it does not have one, at its blanks.
     fn list(&mut self) -> Vec<String> {
         match self.value {
             Node::Sequence(items, _) => items.iter().filter_map(item_text).collect(),
@@ -307,7 +307,7 @@ impl Field<'_, '_, '_> {
             if let Some(fault) = file_glob::fault(glob) {
                 let (key, shown) = (self.key, text::shorten(glob, SHOWN_KEY_CHARS));
                 self.reporter
-                    .report(RuleId::PathsGlob, format!("`{shown}` in `{key}` is no glob: {fault}"))
+                    .report(RuleId::PathsGlob, format!("`{shown}` in `{key}` is not a glob: {fault}"))
                     .help("write paths in the project, as in \"src/**/*.{ts,tsx}\"")
                     .at(self.place.span(&range));
             }
@@ -404,7 +404,7 @@ impl Field<'_, '_, '_> {
 
     fn extension(&mut self, span: Span) {
         self.reporter
-            .report(RuleId::FieldExtension, format!("`{}` is no key of the open standard", self.key))
+            .report(RuleId::FieldExtension, format!("`{}` is not a key of the open standard", self.key))
             .help(if METADATA_FIELDS.contains(&self.key) {
                 format!("write it as a string under `metadata`: `{}: \"...\"`", self.key)
             } else {
@@ -453,7 +453,7 @@ impl Field<'_, '_, '_> {
     }
 }
 
-/// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts. Anything else is none.
+/// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts. Anything else counts as empty.
 fn words_of(metadata: &Node, key: &str) -> Vec<String> {
     let Node::Mapping(entries, _) = metadata else { return Vec::new() };
     let value = entries.iter().rfind(|entry| entry.key.text == key).map(|entry| &entry.value);
@@ -582,7 +582,7 @@ mod tests {
         assert_eq!(manifest.paths, ["src/*.rs", "{a,b"]);
         assert_eq!(
             found,
-            ["4 paths-glob: `{a,b` in `paths` is no glob: it has a `{` without the other bracket"]
+            ["4 paths-glob: `{a,b` in `paths` is not a glob: it has a `{` without the other bracket"]
         );
     }
 
@@ -731,8 +731,8 @@ mod tests {
             found,
             [
                 "1 field-number: `.inf` in `x` is a number that JSON does not have",
-                "1 field-number: `0xFFFFFFFFFFFFFFFFFF` in `x` is a number beyond those that clients hold exactly",
-                "2 field-number: `1e400` in `y` is a number beyond those that clients hold exactly",
+                "1 field-number: `0xFFFFFFFFFFFFFFFFFF` in `x` is a number beyond what clients hold exactly",
+                "2 field-number: `1e400` in `y` is a number beyond what clients hold exactly",
                 "6 field-number: `.nan` in `metadata` is a number that JSON does not have",
                 "4 metadata-reserved: `metadata.io.modelcontextprotocol/a` has the prefix that MCP reserves",
             ]

@@ -17,8 +17,8 @@ pub const STANDARD_MAX_CHARS: usize = 64;
 /// The longest name that is accepted at all, in characters.
 pub const USABLE_MAX_CHARS: usize = 128;
 
-/// A name a skill can be addressed by: NFKC, letters, digits, `-`, `_` and `.`, starting with a letter or digit,
-/// at most [`USABLE_MAX_CHARS`] characters, every one of them visible.
+/// A name a skill can be addressed by: NFKC, letters, digits, `-`, `_` and `.`, starting with a letter or
+/// digit, at most [`USABLE_MAX_CHARS`] characters, every one of them visible.
 ///
 /// It holds no separator of any kind, so it can never be mistaken for a path or for `source:name`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,8 +36,8 @@ impl SkillName {
         usable(text).map(|name| Self(name.into()))
     }
 
-    /// Returns the usable name nearest to `text`: lower case, every run of other characters one hyphen, and nothing
-    /// left of what cannot be seen.
+    /// Returns the usable name nearest to `text`: lower case, every run of other characters one hyphen, and
+    /// nothing left of what cannot be seen.
     ///
     /// ```
     /// use repertoire_model::SkillName;
@@ -153,7 +153,7 @@ pub enum GrammarFault {
     EdgeHyphen,
     /// Holds two hyphens in a row.
     DoubleHyphen,
-    /// Holds this character, which is none of `a-z`, `0-9`, `-`.
+    /// Holds this character, which is not one of `a-z`, `0-9`, `-`.
     Character(char),
     /// Does not start with a letter.
     StartsWithoutLetter,
@@ -167,7 +167,7 @@ impl fmt::Display for GrammarFault {
             Self::Uppercase => f.write_str("holds upper-case letters"),
             Self::EdgeHyphen => f.write_str("starts or ends with a hyphen"),
             Self::DoubleHyphen => f.write_str("holds two hyphens in a row"),
-            Self::Character(c) => write!(f, "holds `{c}`, which is none of a-z, 0-9 and -"),
+            Self::Character(c) => write!(f, "holds `{c}`, which is not one of a-z, 0-9 and -"),
             Self::StartsWithoutLetter => f.write_str("does not start with a letter"),
         }
     }

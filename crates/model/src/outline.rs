@@ -165,7 +165,7 @@ mod tests {
         for section in found {
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
             let content = lines[section.first_line - 1..section.last_line].concat();
-            assert_eq!(content.len(), section.tokens, "the lines are those that were priced");
+            assert_eq!(content.len(), section.tokens, "these are the lines that were priced");
         }
     }
 

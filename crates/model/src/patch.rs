@@ -1,7 +1,7 @@
 //! Changes of skills as unified diffs: made, applied and merged in memory.
 //!
-//! [`apply`] is for diffs that models write: it counts the lines of hunks itself, finds hunks that moved, and takes names of files with or
-//! without `a/` and `b/`.
+//! [`apply`] is for diffs that models write: it counts the lines of hunks itself, finds hunks that moved, and
+//! takes names of files with or without `a/` and `b/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -119,8 +119,8 @@ struct HunkLines<'a> {
     lines: Vec<&'a str>,
 }
 
-/// Returns `files` after the unified diff `diff` was applied to them. The paths in it are those of files in the skill, which is called
-/// `name`.
+/// Returns `files` after the unified diff `diff` was applied to them. The paths in it are those of files in
+/// the skill, which is called `name`.
 pub fn apply(files: &SkillFiles, diff: &str, name: &str) -> Result<SkillFiles, PatchFault> {
     let mut changed = files.clone();
     let parts = file_diffs(diff)?;
@@ -269,7 +269,7 @@ fn start_line(header: &str) -> usize {
     numbers[..end].parse().unwrap_or(1).max(1)
 }
 
-/// Returns the difference between two states of a skill as a unified diff, sorted by path; empty if there is none.
+/// Returns the difference between two states of a skill as a unified diff, sorted by path; empty if there is not one.
 pub fn diff(before: &SkillFiles, after: &SkillFiles) -> String {
     let paths: BTreeSet<&SkillPath> = before.keys().chain(after.keys()).collect();
     let mut text = String::new();

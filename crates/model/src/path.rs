@@ -1,7 +1,7 @@
 //! Paths of files inside a skill.
 //!
-//! A [`SkillPath`] is safe on every file system a skill may be laid out on: no way up, no separators but `/`, no
-//! device names, no characters that hide or reorder text. The grammar is documented in `SECURITY.md`.
+//! A [`SkillPath`] is safe on every file system a skill may be laid out on: no way up, no separators but `/`,
+//! no device names, no characters that hide or reorder text. The grammar is documented in `SECURITY.md`.
 
 use std::fmt;
 

@@ -39,8 +39,8 @@ const DESCRIPTION_MAX: usize = 1024;
 crate::words! {
     /// The treatment of skills that share a name.
     ///
-    /// Within one source only one of them can be reached as `source:name`: the first, or the last under `LastWins`. The
-    /// others of that source are quarantined under every choice.
+    /// Within one source only one of them can be reached as `source:name`: the first, or the last under
+    /// `LastWins`. The others of that source are quarantined under every choice.
     Duplicates {
         /// The first source wins; others are shadowed, twins within one source quarantined. The default.
         Quarantine "quarantine",
@@ -161,7 +161,7 @@ pub struct Policy {
     pub resource_listing: ResourceListing,
     /// The most files that are listed when a skill is loaded.
     pub max_listed: usize,
-    /// True if every error in a `SKILL.md` sets the skill aside, not only those that make it unusable.
+    /// True if every error in a `SKILL.md` sets the skill aside, not only the errors that make it unusable.
     pub quarantine_errors: bool,
     /// Severities that replace those of the profile's column, where no choice above settles them.
     pub profile_severities: BTreeMap<RuleId, Option<Severity>>,
@@ -172,8 +172,8 @@ pub struct Policy {
     pub tolerated_sources: Vec<String>,
     /// The skills that are switched off for all agents.
     pub disabled: Vec<Pattern>,
-    /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch off is reported where
-    /// another takes its name.
+    /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch
+    /// off is reported where another takes its name.
     pub disabled_by_project: Vec<Pattern>,
     /// The skills of the kits that are in use; all others are switched off. `None` if no kit is in use.
     pub kit: Option<Vec<Pattern>>,
@@ -249,7 +249,7 @@ impl Policy {
         self.on_invalid == OnInvalid::Abort && self.quarantine_errors && !self.tolerates(source)
     }
 
-    /// Returns whether skills of `source` are no reason for the registry to refuse to open.
+    /// Returns whether skills of `source` are not a reason for the registry to refuse to open.
     pub(crate) fn tolerates(&self, source: &str) -> bool {
         let tier = source.split(':').next();
         self.tolerated_sources.iter().any(|tolerated| tolerated == source || Some(&**tolerated) == tier)

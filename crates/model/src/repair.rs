@@ -59,7 +59,7 @@ pub struct RecoveredEntries {
     pub repairs: Vec<Repair>,
 }
 
-/// The fields that are running text, so that lines which are no YAML can only be more of it.
+/// The fields that are running text, so that lines which are not YAML can only be more of it.
 const TEXT_FIELDS: [&str; 2] = ["name", "description"];
 
 /// The field that people write as a number and mean as text.
@@ -73,8 +73,8 @@ pub fn has_conflict_markers(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
 }
 
-/// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is
-/// over the budget of a frontmatter.
+/// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the
+/// whole is over the budget of a frontmatter.
 pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
     if yaml.len() > frontmatter::MAX_BYTES {
         return None;
@@ -87,7 +87,7 @@ pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
             Ok(entries) => {
                 recovery.entries.extend(entries.into_iter().map(|entry| shifted(entry, chunk.start)))
             }
-            // Breaking the budget is no slip of the pen.
+            // Breaking the budget is not a slip of the pen.
             Err(fault) if fault.over_budget => return None,
             Err(fault) => {
                 let (entries, mut repair) = repair_entry(source, fault, &mut nodes)?;
@@ -104,10 +104,9 @@ pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
 
 /// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` where none is needed or possible.
 ///
-/// Safe are the quoting and the indenting that [`recover`] does, quotes round a version that is a number, and the loss of
-/// what stands before the opening fence.
-/// A value of several lines is never made one line. The answer is given only if it says the same as what was read
-/// before.
+/// Safe are the quoting and the indenting that [`recover`] does, quotes round a version that is a number, and
+/// the loss of what stands before the opening fence. A value of several lines is never made one line. The
+/// answer is given only if it says the same as what was read before.
 pub fn fix(text: &str) -> Option<String> {
     let Division::Fenced(fenced) = frontmatter::divide(text) else { return None };
     if fenced.yaml.len() > frontmatter::MAX_BYTES {
@@ -144,7 +143,7 @@ pub fn fix(text: &str) -> Option<String> {
 /// Returns `yaml` with quotes round a version that is a number, so that `1.10` stays `1.10` to every reader.
 fn with_quoted_version(mut yaml: String) -> String {
     let entries = parse_entries(&yaml, &mut { yaml::MAX_NODES }).unwrap_or_default();
-    // From the last to the first, so that offsets stay those that were found.
+    // From the last to the first, so that offsets stay as they were found.
     for entry in entries.iter().rev().filter(|entry| entry.key.text == VERSION_FIELD) {
         if let Node::Scalar(scalar) = &entry.value
             && scalar.to_json().is_number()
@@ -302,7 +301,8 @@ fn quote_line(line: Line<'_>) -> String {
     format!("{}{key}: {}{ending}", &content[..indent], quote(value))
 }
 
-/// Returns `value` with the brackets closed that are open at its end, if it closes some itself: others may be closed on a later line.
+/// Returns `value` with the brackets closed that are open at its end, if it closes some itself: others may be
+/// closed on a later line.
 fn closed(value: &str) -> Option<String> {
     if !value.starts_with(['{', '[']) || is_open(value) {
         return None;

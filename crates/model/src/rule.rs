@@ -73,10 +73,10 @@ rules! {
     FrontmatterRepaired "frontmatter-repaired" [W E I E] "the frontmatter is not valid YAML and was repaired";
     FrontmatterPrelude "frontmatter-prelude" [W E I E] "something stands before the opening fence";
     FrontmatterDuplicate "frontmatter-duplicate" [W E W E] "a key occurs twice";
-    FieldUnknown "field-unknown" [W E - -] "a key is none that is known";
-    FieldExtension "field-extension" [- E - -] "a key is none of the open standard";
+    FieldUnknown "field-unknown" [W E - -] "the key is not known";
+    FieldExtension "field-extension" [- E - -] "the key is not in the open standard";
     FieldType "field-type" [W E I E] "a field has a value of the wrong type";
-    FieldNumber "field-number" [I W - E] "a value is a number in YAML that JSON does not have, or beyond those that clients hold exactly";
+    FieldNumber "field-number" [I W - E] "a value is a number in YAML that JSON does not have, or beyond what clients hold exactly";
     FieldComment "field-comment" [W W W W] "a blank and # cut an unquoted value short";
     // The name.
     NameMissing "name-missing" [W E I E] "the frontmatter has no name";
@@ -125,7 +125,7 @@ rules! {
     ToolsFile "tools-file" [E E W E] "schema.json declares no tools that can be read";
     ToolsPython "tools-python" [I I - I] "the tools of the skill are the functions of its tools.py, which has no schema.json";
     ToolName "tool-name" [E E E E] "a tool has a name that it cannot have: none, one twice, or that of a skill or of a tool that every agent has";
-    ToolSchema "tool-schema" [E E W E] "the parameters of a tool are no JSON Schema of an object";
+    ToolSchema "tool-schema" [E E W E] "the parameters of a tool are not a JSON Schema of an object";
     ToolField "tool-field" [W E W E] "what a tool asks for cannot be understood and is not granted";
     ToolRepository "tool-repository" [E E W E] "a tool asks to write the git repository, which only `host` commands do";
     ToolHandler "tool-handler" [W W I W] "nothing in the skill runs a tool that it declares";

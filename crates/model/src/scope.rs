@@ -78,8 +78,8 @@ impl Pattern {
         }
     }
 
-    /// Returns the pattern of a scope written as `text`: `tag=TAG` stands for the skills with a tag, everything else is as in
-    /// [`Pattern::new`].
+    /// Returns the pattern of a scope written as `text`: `tag=TAG` stands for the skills with a tag,
+    /// everything else is as in [`Pattern::new`].
     pub fn for_scope(text: &str) -> Result<Self, PatternFault> {
         let Some(tag) = text.trim().strip_prefix(TAG) else { return Self::new(text) };
         if tag.trim().is_empty() {

@@ -50,9 +50,9 @@ pub fn is_bidi_control(c: char) -> bool {
 
 /// Returns the characters of `text` that hide something, with their offsets: the invisible ones that are not at work.
 ///
-/// A joiner is at work between two visible characters beyond ASCII: in emoji, in Arabic and Indic words. A variation
-/// selector is at work once, after a visible character beyond ASCII, or after a digit, `#` or `*`, which make keycaps.
-/// A byte order mark at the very start is harmless.
+/// A joiner is at work between two visible characters beyond ASCII: in emoji, in Arabic and Indic words. A
+/// variation selector is at work once, after a visible character beyond ASCII, or after a digit, `#` or `*`,
+/// which make keycaps. A byte order mark at the very start is harmless.
 pub fn hiding(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut chars = text.char_indices().peekable();
     chars.next_if(|(_, c)| *c == '\u{feff}');

@@ -264,7 +264,8 @@ impl Host {
         }
     }
 
-    /// Cuts results off. Of those that no longer hold all of an answer only the bodies count that are whole nevertheless.
+    /// Cuts results off. Of the results that no longer hold all of an answer only the bodies count that are
+    /// whole nevertheless.
     fn truncate(&mut self, cut: u32, kept: usize) {
         for (index, exchange) in self.transcript.iter_mut().enumerate() {
             if exchange.is_call && !exchange.is_cut && cut >> (index % 32) & 1 == 1 {

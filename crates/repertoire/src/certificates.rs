@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-/// The certificates in DER, or the reason that there are none.
+/// The certificates in DER, or the reason that there are not any.
 type ReadCertificates = Result<Vec<Vec<u8>>, String>;
 
 /// The root certificates that servers are verified by, which are read when the first connection needs them.

@@ -1,4 +1,4 @@
-//! The clock, where there is one: `wasm32-unknown-unknown` has none, and asking for the time would panic there.
+//! The clock, where there is one: `wasm32-unknown-unknown` has no clock, and asking for the time would panic there.
 
 use std::time::{Duration, SystemTime};
 

@@ -7,8 +7,8 @@ use repertoire_model::{Diagnostic, PathFault};
 
 /// The error of an operation.
 ///
-/// It is opaque so that new causes do not break callers: match on [`Error::kind`]. Names and paths are kept as
-/// fields; surfaces turn the kind into an exit code, a status or a protocol error in one table each.
+/// It is opaque so that new causes do not break callers: match on [`Error::kind`]. Names and paths are kept
+/// as fields; surfaces turn the kind into an exit code, a status or a protocol error in one table each.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -30,8 +30,8 @@ pub enum ErrorKind {
     FileNotFound,
     /// The path leads to a directory.
     IsDirectory,
-    /// The path is not one a skill may have, or leads to something that is never read: a hidden file, a symbolic
-    /// link, a device.
+    /// The path is not one a skill may have, or leads to something that is never read: a hidden file, a
+    /// symbolic link, a device.
     Forbidden,
     /// The file is larger than the limit.
     TooLarge,
@@ -39,7 +39,7 @@ pub enum ErrorKind {
     InvalidSkill,
     /// An agent's definition does not go with the skills that there are.
     InvalidAgent,
-    /// A name is none that a role can have.
+    /// A role cannot have this name.
     InvalidRole,
     /// A template cannot be rendered.
     InvalidTemplate,

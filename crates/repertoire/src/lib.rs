@@ -1,13 +1,13 @@
 //! A skills engine for AI agents.
 //!
-//! A *skill* is a directory with a `SKILL.md`: a name, a description, instructions for a model, and files that belong to them
-//! (see <https://agentskills.io>). This crate finds skills, checks them, and gives them to agents, as much as they need and
-//! when they need it:
+//! A *skill* is a directory with a `SKILL.md`: a name, a description, instructions for a model, and files
+//! that belong to them (see <https://agentskills.io>). This crate finds skills, checks them, and gives them
+//! to agents, as much as they need and when they need it:
 //!
-//! 1. **Catalog.** The names and descriptions of all skills, for the system prompt. Its bytes stay the same until the host
-//!    refreshes it, so prompt caches keep working.
-//! 2. **Instructions.** The model calls `load_skill` and gets the text of one `SKILL.md`. The session records what is in the
-//!    context and does not repeat it.
+//! 1. **Catalog.** The names and descriptions of all skills, for the system prompt. Its bytes stay the same
+//!    until the host refreshes it, so prompt caches keep working.
+//! 2. **Instructions.** The model calls `load_skill` and gets the text of one `SKILL.md`. The session records
+//!    what is in the context and does not repeat it.
 //! 3. **Files.** The model reads references, scripts and assets of a skill one by one, with `read_skill_file`.
 //!
 //! Nothing is executed by reading a skill.
@@ -54,8 +54,8 @@
 //! | [`Reranker`] | puts the best results of a search into a better order |
 //! | [`Runner`] | runs tools and scripts of skills; the crate `repertoire-exec` has one |
 //!
-//! All types are `Send + Sync`. Methods that read are `async` and need no particular runtime; a program without one waits for
-//! them with [`pollster::block_on`](https://docs.rs/pollster).
+//! All types are `Send + Sync`. Methods that read are `async` and need no particular runtime; a program
+//! without one waits for them with [`pollster::block_on`](https://docs.rs/pollster).
 //!
 //! # Features
 //!

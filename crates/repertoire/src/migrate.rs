@@ -1,7 +1,7 @@
 //! Converts other layouts into skills: `<role>/{system_prompt.md,task_prompt.md,config.yaml}`.
 //!
-//! Reading and converting are separate: [`read_roles`] reads a directory, [`Pack::of`] and [`RoleSplit::of`] are pure functions.
-//! Neither writes anything, and the old files stay as they are.
+//! Reading and converting are separate: [`read_roles`] reads a directory, [`Pack::of`] and [`RoleSplit::of`]
+//! are pure functions. Neither writes anything, and the old files stay as they are.
 
 mod description;
 mod pack;

@@ -1,7 +1,7 @@
 //! Records of what this program made, so that it can be undone, and of what its user chose.
 //!
-//! Each is a JSON file with its kind, the version of the format, and its entries. Those of a user lie in the state directory, those of
-//! a project below `.agents`, because they belong to links that may be committed.
+//! Each is a JSON file with its kind, the version of the format, and its entries. Those of a user lie in the
+//! state directory, those of a project below `.agents`, because they belong to links that may be committed.
 
 use std::fs::{self, File};
 use std::io;
@@ -62,7 +62,8 @@ pub struct RecordPlace {
     pub kind: RecordKind,
     /// The path of the file.
     pub path: PathBuf,
-    /// The path that earlier versions used, if it was another. It is read if there is no file at `path`, and removed by the next change.
+    /// The path that earlier versions used, if it was another. It is read if there is no file at `path`, and
+    /// removed by the next change.
     pub former: Option<PathBuf>,
 }
 
@@ -121,7 +122,8 @@ impl<T: Default + PartialEq + Serialize + DeserializeOwned> Record<T> {
         })
     }
 
-    /// Returns the steps of a change that write the entries, none if they are as they were read. A record without entries has no file.
+    /// Returns the steps of a change that write the entries, none if they are as they were read. A record
+    /// without entries has no file.
     pub fn steps(&self) -> Result<impl Iterator<Item = PathStep>, Error> {
         Ok(self.files()?.into_iter().map(PathStep::Record))
     }
@@ -146,7 +148,7 @@ impl<T: Default + PartialEq + Serialize + DeserializeOwned> Record<T> {
     }
 }
 
-/// Returns the text of the file at `path`; `None` if there is none.
+/// Returns the text of the file at `path`; `None` if there is not one.
 fn read_text(path: &Path) -> Result<Option<String>, Cause> {
     match regular_file::read(path, MAX_BYTES) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

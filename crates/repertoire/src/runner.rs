@@ -1,4 +1,5 @@
-//! The trait by which sessions run tools and scripts of skills. The crate `repertoire-exec` implements it; this one starts no process.
+//! The trait by which sessions run tools and scripts of skills. The crate `repertoire-exec` implements it;
+//! this one starts no process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ pub trait Runner: Send + Sync + fmt::Debug {
     /// Returns the trust in the source with this label.
     fn trust(&self, source: &str) -> Trust;
 
-    /// Returns the tools of the `tools.py` with the digest `python` as the text of a `schema.json`, if they were read from it when a
-    /// person approved the skill. It is for skills without a `schema.json`.
+    /// Returns the tools of the `tools.py` with the digest `python` as the text of a `schema.json`, if they
+    /// were read from it when a person approved the skill. It is for skills without a `schema.json`.
     fn python_tools(&self, _entry: &Entry, _python: &Digest) -> Option<String> {
         None
     }
@@ -50,7 +51,8 @@ pub trait Runner: Send + Sync + fmt::Debug {
     /// Cancels everything that runs, and runs nothing more. [`Runner::settled`] waits for the end of it.
     fn end(&self);
 
-    /// Waits until nothing is left of the runs that were cancelled: by [`Runner::end`], or because the future of a call was dropped.
+    /// Waits until nothing is left of the runs that were cancelled: by [`Runner::end`], or because the future
+    /// of a call was dropped.
     fn settled(&self) -> BoxFuture<'_, ()>;
 }
 

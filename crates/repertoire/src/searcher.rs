@@ -13,8 +13,8 @@ use crate::registry::{Entry, PinnedEntry, Registry, Snapshot, VisibleSkills};
 pub trait Searcher: Send + Sync + fmt::Debug {
     /// Returns those of `skills` that `request` is about, best first, at most [`SearchRequest::limit`].
     ///
-    /// Nothing but [`SkillView::matching`] is returned or affects the scores. Any query is answered; one that says nothing finds
-    /// nothing.
+    /// Nothing but [`SkillView::matching`] is returned or affects the scores. Any query is answered; one that
+    /// says nothing finds nothing.
     fn search<'a>(
         &'a self,
         skills: SkillView<'a>,
@@ -39,13 +39,13 @@ pub trait Searcher: Send + Sync + fmt::Debug {
     fn save(&self) -> BoxFuture<'_, ()>;
 }
 
-/// Puts the best results of a search into a better order, such as a model that reads them. It applies to `search_skills` and
-/// [`Library::search_reranked`](crate::Library::search_reranked).
+/// Puts the best results of a search into a better order, such as a model that reads them. It applies to
+/// `search_skills` and [`Library::search_reranked`](crate::Library::search_reranked).
 pub trait Reranker: Send + Sync + fmt::Debug {
     /// Returns the indexes of `documents`, texts of skills, by their relevance to `query`, best first.
     ///
-    /// Documents that are left out follow in the order that they have, so after a failure, which the implementation reports to
-    /// its host, no index is returned.
+    /// Documents that are left out follow in the order that they have, so after a failure, which the
+    /// implementation reports to its host, no index is returned.
     fn rerank<'a>(&'a self, query: &'a str, documents: Vec<String>) -> BoxFuture<'a, Vec<usize>>;
 }
 
@@ -144,7 +144,7 @@ impl<'a> SkillView<'a> {
 pub enum Visibility<'a> {
     /// Every skill that models are offered.
     All,
-    /// Those that are visible in the snapshot that is searched. The others cannot shadow anything either.
+    /// The skills that are visible in the snapshot that is searched. The others cannot shadow anything either.
     Of(&'a VisibleSkills<'a>),
 }
 
@@ -158,7 +158,7 @@ pub struct SearchHit {
     pub score: f32,
     /// The estimated probability that it fits, from 0 to 1.
     pub confidence: f32,
-    /// The words that it was found by, those that tell most first. None where only the meaning is near.
+    /// The words that it was found by, the most telling first. None where only the meaning is near.
     pub words: Vec<MatchedWord>,
 }
 

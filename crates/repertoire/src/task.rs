@@ -78,8 +78,8 @@ impl TaskRanking {
 }
 
 impl Library {
-    /// Returns the skills of `snapshot` that `task` needs: those that a search for its text finds; none where the library has no
-    /// searcher.
+    /// Returns the skills of `snapshot` that `task` needs: the skills that a search for its text finds; none
+    /// where the library has no searcher.
     pub async fn rank_for_task(
         &self,
         snapshot: &Arc<Snapshot>,

@@ -1,7 +1,7 @@
 //! The conformance suites: what every implementation of a trait must do.
 //!
-//! An implementation lays out [`library`] and hands its provider to [`provider_suite`], which panics at the first
-//! departure. It is meant for tests, here and in other crates.
+//! An implementation lays out [`library`] and hands its provider to [`provider_suite`], which panics at the
+//! first departure. It is meant for tests, here and in other crates.
 
 pub mod store;
 

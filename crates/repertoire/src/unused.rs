@@ -44,7 +44,8 @@ impl UnusedTime {
         self.began.is_some() && self.began <= start
     }
 
-    /// Returns `true` if a skill that is there `since` was there all the time, so that it can be called unused. One of unknown age cannot.
+    /// Returns `true` if a skill that is there `since` was there all the time, so that it can be called
+    /// unused. One of unknown age cannot.
     pub fn covers(&self, since: Option<SystemTime>) -> bool {
         since.is_some_and(|since| self.now.duration_since(since).is_ok_and(|age| age >= self.length))
     }
@@ -86,8 +87,9 @@ pub fn present_since(store: &dyn Store, entries: &[&Entry]) -> Result<Vec<Option
 
 /// Returns when the skill of `entry` came to its directory.
 ///
-/// Files that are edited, updated or unpacked change their time of modification, or keep that of another machine. So the time at which
-/// the directory or its `SKILL.md` was created counts, and the modification only where the system does not tell that.
+/// Files that are edited, updated or unpacked change their time of modification, or keep that of another
+/// machine. So the time at which the directory or its `SKILL.md` was created counts, and the modification
+/// only where the system does not tell that.
 fn on_disk_since(entry: &Entry) -> Option<SystemTime> {
     let directory = Path::new(entry.identity.as_deref()?);
     let found = [metadata(directory).ok(), metadata(directory.join(&*entry.manifest_file)).ok()];
@@ -96,8 +98,8 @@ fn on_disk_since(entry: &Entry) -> Option<SystemTime> {
     created.or_else(|| found().filter_map(|metadata| metadata.modified().ok()).max())
 }
 
-/// Returns the time of the first call that `store` knows of, in RFC 3339. Usage stays when events are removed, so that it may know an
-/// older one.
+/// Returns the time of the first call that `store` knows of, in RFC 3339. Usage stays when events are
+/// removed, so that it may know an older one.
 pub fn recording_began(store: &dyn Store, usage: &[UsageCount]) -> Result<Option<String>, Error> {
     let query = EventQuery { after: Some(0), limit: 1, ..EventQuery::default() };
     let first = store.events(&query)?;

@@ -1,7 +1,8 @@
 //! A report on the usage of skills: what is used, what is not, and what it costs.
 //!
-//! Usage belongs to a skill, which is known by its [identity](Entry::record_identity), and not to all skills of a name. The functions
-//! here are pure: the counts come from a [`Journal`](crate::store::Journal), and the time is given.
+//! Usage belongs to a skill, which is known by its [identity](Entry::record_identity), and not to all skills
+//! of a name. The functions here are pure: the counts come from a [`Journal`](crate::store::Journal), and the
+//! time is given.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -38,8 +39,8 @@ pub struct LibrarySkill {
 pub struct UsageData<'a> {
     /// The skills of the library.
     pub library: &'a [LibrarySkill],
-    /// The presence of other skills, by identity, or by name for usage without one: skills of the library that agents cannot
-    /// use, and skills of other libraries alone.
+    /// The presence of other skills, by identity, or by name for usage without one: skills of the library
+    /// that agents cannot use, and skills of other libraries alone.
     pub others: &'a BTreeMap<String, LibraryPresence>,
     /// The usage in the time that the report is about, and without calls what was used before.
     pub usage: &'a [UsageCount],
@@ -55,7 +56,8 @@ pub struct UsageData<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UsageReport {
-    /// The skills that were used or asked for, and all others of the library: the most loaded first, then the most read, then by name.
+    /// The skills that were used or asked for, and all others of the library: the most loaded first, then the
+    /// most read, then by name.
     pub skills: Vec<SkillUsage>,
     /// The skills of the library that are in catalogs and not in use, the longest unused first, then by name.
     pub dead: Vec<DeadSkill>,
@@ -74,8 +76,8 @@ repertoire_model::words! {
         Disabled "disabled",
         /// The skill was used, and the library does not have it anymore.
         Gone "gone",
-        /// The skill was used, and is one of another library that has the same store, or one of several with the name that was recorded.
-        /// It is in no sums.
+        /// The skill was used, and is one of another library that has the same store, or one of several with
+        /// the name that was recorded. It is in no sums.
         Elsewhere "elsewhere",
         /// The name was asked for, and no skill was found.
         Unknown "unknown",
@@ -200,7 +202,8 @@ fn key<'a>(identity: &'a Option<String>, name: &'a str) -> &'a str {
 
 /// Gives usage without an identity to the skill of `snapshot` that has its name, if there is exactly one.
 ///
-/// Usage was once recorded by the names of skills alone. A call for a name that no skill had belongs to the skill that has it now.
+/// Usage was once recorded by the names of skills alone. A call for a name that no skill had belongs to the
+/// skill that has it now.
 pub fn identify(snapshot: &Snapshot, usage: &mut [UsageCount], loads: &mut [DailyLoads]) {
     let usage = usage.iter_mut().map(|usage| (&usage.skill, &mut usage.identity));
     let loads = loads.iter_mut().map(|loads| (&loads.skill, &mut loads.identity));
@@ -362,8 +365,8 @@ fn concentration(skills: &[SkillUsage]) -> Concentration {
     found
 }
 
-/// Returns the identities of the skills that were loaded, the most loaded first, then by name; for usage without an identity, the
-/// name.
+/// Returns the identities of the skills that were loaded, the most loaded first, then by name; for usage
+/// without an identity, the name.
 pub fn most_loaded_first(usage: &[UsageCount]) -> Vec<String> {
     let (now, dead_after, others) = (UNIX_EPOCH, Duration::ZERO, BTreeMap::new());
     let data = UsageData { library: &[], others: &others, usage, sessions: 0, now, dead_after };

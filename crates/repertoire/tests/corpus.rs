@@ -1,6 +1,8 @@
-//! Lists every skill of a corpus of real ones, where there is a corpus, and prints the share of each diagnostic.
+//! Lists every skill of a corpus of real ones, where there is a corpus, and prints the share of each
+//! diagnostic.
 //!
-//! `REPERTOIRE_CORPUS` may name a directory of skills. Otherwise archives in `../shared/corpus` beside the repository are used.
+//! `REPERTOIRE_CORPUS` may name a directory of skills. Otherwise archives in `../shared/corpus` beside the
+//! repository are used.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // Tests may touch the world.
 

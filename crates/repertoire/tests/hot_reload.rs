@@ -240,7 +240,7 @@ fn skills_deeper_down_are_followed_as_they_come() {
     let library = Library { directory, registry, watcher, changes };
     write(&root.join("group"), "beta", "# Beta");
     library.until_names(&["alpha", "beta"]);
-    // New directories are followed as well, and so are those that are not skills yet.
+    // New directories are followed as well, and so are directories that are not skills yet.
     fs::create_dir_all(root.join("group/gamma")).unwrap();
     let edited = text("beta", "# Beta").replace("Does beta", "Eats beta");
     fs::write(root.join("group/beta/SKILL.md"), edited).unwrap();

@@ -1,8 +1,9 @@
 //! Finds the skills for a task, by words and by meaning.
 //!
-//! [`SkillSearch`] is the [`Searcher`](repertoire::Searcher) of a library. It keeps one index of the library's skills, reads only those that
-//! changed, and stores the index between runs if the host gives it a file. The ranking depends only on the skills and the
-//! query, not on the process or machine. There is no query syntax, so every text is a valid query.
+//! [`SkillSearch`] is the [`Searcher`](repertoire::Searcher) of a library. It keeps one index of the
+//! library's skills, reads only the skills that changed, and stores the index between runs if the host gives
+//! it a file. The ranking depends only on the skills and the query, not on the process or machine. There is
+//! no query syntax, so every text is a valid query.
 //!
 //! ```
 //! use repertoire::{Library, MemoryProvider, SearchRequest, SkillDefinition, Visibility};
@@ -29,8 +30,8 @@
 //!
 //! # Features
 //!
-//! - `embedded-model`: an embedding table of 7.5 MB, so that skills are found by meaning, offline. Without it they are found by words, and by
-//!   the [`Embedder`] of the host.
+//! - `embedded-model`: an embedding table of 7.5 MB, so that skills are found by meaning, offline. Without it
+//!   they are found by words, and by the [`Embedder`] of the host.
 //! - `http-embedder`: embeddings from a server, see [`http`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]

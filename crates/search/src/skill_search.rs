@@ -62,8 +62,8 @@ impl SkillSearch {
         Self { shared: Arc::new(SearchState { options, current, ..SearchState::default() }) }
     }
 
-    /// Updates the index to `snapshot`, which belongs to `registry`, so that searches need not. `progress` receives the number of
-    /// skills read so far and the number of all that have to be read.
+    /// Updates the index to `snapshot`, which belongs to `registry`, so that searches need not. `progress`
+    /// receives the number of skills read so far and the number of all that have to be read.
     pub fn prepare(&self, registry: &Registry, snapshot: &Arc<Snapshot>, progress: &dyn Fn(usize, usize)) {
         self.shared.update(registry, snapshot, progress);
     }
@@ -177,8 +177,8 @@ impl SearchState {
         Some(self.current()).filter(|current| current.number == snapshot.number())
     }
 
-    /// Returns the index of `snapshot`, which belongs to `registry`. Only changed skills are read; `progress` receives the number
-    /// of skills read so far and the number of all that have to be read.
+    /// Returns the index of `snapshot`, which belongs to `registry`. Only changed skills are read; `progress`
+    /// receives the number of skills read so far and the number of all that have to be read.
     fn update(
         &self,
         registry: &Registry,
@@ -214,9 +214,9 @@ impl SearchState {
         }
     }
 
-    /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`, which happens
-    /// when an embedder changes its model under the same id. Returns whether it did: once per number of dimensions, because
-    /// an inconsistent embedder must not make every search read the library.
+    /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`,
+    /// which happens when an embedder changes its model under the same id. Returns whether it did: once per
+    /// number of dimensions, because an inconsistent embedder must not make every search read the library.
     fn discard_unless_comparable(&self, index: &SnapshotIndex, query: &Query) -> bool {
         let other = query.dimensions().filter(|dimensions| !index.index.has_dimensions(*dimensions));
         let Some(dimensions) = other else { return false };

@@ -18,7 +18,7 @@ const PROVISIONAL: u64 = 0;
 /// The index of one snapshot. The slot of a skill is the index of its entry.
 #[derive(Default)]
 pub(crate) struct SnapshotIndex {
-    /// The number of the snapshot; 0 if there is none yet.
+    /// The number of the snapshot; 0 if there is not one yet.
     pub(crate) number: u64,
     pub(crate) index: SearchIndex,
     /// The slots of offered skills.

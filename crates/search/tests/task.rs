@@ -55,7 +55,7 @@ fn a_task_decides_which_skills_are_shown_in_full() {
     let mut next = Task::new("write poems");
     next.epoch = 1;
     assert_ne!(block_on(other.catalog_for_task(&next)).text, poems.text);
-    // Blank is no task.
+    // Blank is not a task.
     assert_eq!(block_on(session.catalog_for_task(&Task::new(" \n"))).text, plain.text);
 }
 

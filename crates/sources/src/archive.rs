@@ -1,4 +1,5 @@
-//! Unpacks archives within limits: regular files with safe paths and nothing else. The first entry that is not one refuses all of it.
+//! Unpacks archives within limits: regular files with safe paths and nothing else. The first entry that is
+//! not one refuses all of it.
 
 use std::io::{self, Cursor, Read};
 
@@ -103,7 +104,7 @@ impl ArchiveUnpacker<'_> {
                 EntryType::Symlink | EntryType::Link => {
                     return Err(UnpackFault::Entry(format!("`{path}` is a link")));
                 }
-                _ => return Err(UnpackFault::Entry(format!("`{path}` is no regular file"))),
+                _ => return Err(UnpackFault::Entry(format!("`{path}` is not a regular file"))),
             }
             let is_executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
             self.add(&path, is_executable, entry)?;
@@ -262,7 +263,7 @@ mod tests {
         }
         check(&tar(&[("link", EntryType::Symlink, b"")]), "`link` is a link");
         check(&tar(&[("link", EntryType::Link, b"")]), "`link` is a link");
-        check(&tar(&[("pipe", EntryType::Fifo, b"")]), "`pipe` is no regular file");
+        check(&tar(&[("pipe", EntryType::Fifo, b"")]), "`pipe` is not a regular file");
         check(&zip(&[("link", 0o120_777, b"/etc/passwd")]), "`link` is a link");
         check(
             &tar(&[("SKILL.md", regular, b"x"), ("Skill.md", regular, b"x")]),

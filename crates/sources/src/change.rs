@@ -45,7 +45,7 @@ pub struct SkillChange {
     pub locked: Option<LockedSkill>,
 }
 
-/// Completes or undoes an interrupted change of `installation`; `None` if there is none, or another process is at it.
+/// Completes or undoes an interrupted change of `installation`; `None` if there is not one, or another process is at it.
 pub fn recover(installation: &Installation, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
@@ -82,7 +82,7 @@ pub fn apply(
     Ok(notes)
 }
 
-/// Records the states of skills that `change` found and those that it made as versions in `store`, unless they are too large for that.
+/// Records the states of skills that `change` found or made as versions in `store`, unless they are too large for that.
 pub fn record_versions(
     installation: &Installation,
     store: &LazyStore,
@@ -118,7 +118,8 @@ pub fn record_versions(
     store.add_versions(&versions)
 }
 
-/// Returns the lock files with their texts before and after `change`, the lock of Repertoire last, and a note about one that is left alone.
+/// Returns the lock files with their texts before and after `change`, the lock of Repertoire last, and a note
+/// about one that is left alone.
 fn lock_files(
     installation: &Installation,
     change: &Change,

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// The order of ASCII characters in the root collation of Unicode, by which JavaScript's `localeCompare` sorts. A letter sorts
-/// before its capital, and only where nothing else differs.
+/// The order of ASCII characters in the root collation of Unicode, by which JavaScript's `localeCompare`
+/// sorts. A letter sorts before its capital, and only where nothing else differs.
 const ORDER: &str = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// Returns `true` if the place of `text` does not depend on the locale: it does for characters outside of ASCII.

@@ -21,7 +21,7 @@ pub struct Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The text is no source of skills.
+    /// The text is not a source of skills.
     InvalidSource,
     /// The source, or something in it, does not exist.
     NotFound,

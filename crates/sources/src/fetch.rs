@@ -27,8 +27,8 @@ pub struct FetchedTree {
     pub(crate) below: Option<String>,
     /// The source; a branch that was not known before is now.
     pub source: Source,
-    /// The exact version: a commit, a digest, or the version of a package. None for a directory, which has no versions, and for an
-    /// index, whose skills have digests of their own.
+    /// The exact version: a commit, a digest, or the version of a package. None for a directory, which has no
+    /// versions, and for an index, whose skills have digests of their own.
     pub resolved: Option<String>,
     /// The digests of single skills, by their directories.
     digests: BTreeMap<String, String>,
@@ -120,7 +120,8 @@ fn unpacked(
     })
 }
 
-/// Returns the only directory in `tree`, if there is nothing else and it is no skill itself: most archives have one around everything.
+/// Returns the only directory in `tree`, if there is nothing else and it is not a skill itself: most archives
+/// have one around everything.
 fn without_wrapper(tree: PathBuf) -> PathBuf {
     let children: Vec<PathBuf> =
         fs::read_dir(&tree).into_iter().flatten().flatten().map(|child| child.path()).collect();

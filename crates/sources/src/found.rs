@@ -50,7 +50,7 @@ pub struct FoundSkill {
 }
 
 impl FoundSkill {
-    /// Returns the files that can be run: those below `scripts/`, and those that are executable.
+    /// Returns the files that can be run: files below `scripts/`, and executable ones.
     pub fn scripts(&self) -> Vec<&SkillPath> {
         let is_script = |path: &SkillPath| FileKind::of(path, &self.manifest_file) == FileKind::Script;
         let scripts = self.files.iter().filter(|(path, file)| file.executable || is_script(path));
@@ -85,14 +85,15 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     };
     let registry = block_on(Registry::open_for_inspection(roots.enumerate().map(provider).collect(), policy));
     let snapshot = registry.snapshot();
-    // The provider reads on the thread that asks if it is one of rayon's, and on a third one else, which costs more than the reading.
+    // The provider reads on the thread that asks if it is one of rayon's, and on a third one else, which
+    // costs more than the reading.
     let entries = snapshot.entries().par_iter();
     let mut found: Vec<FoundSkill> = entries.map(|entry| skill(tree, &resolved, &registry, entry)).collect();
     found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     if found.iter().any(|skill| is_offered(tree, skill)) {
         found.retain(|skill| is_offered(tree, skill));
     }
-    // A copy of a skill, as repositories keep one for each client, is no second skill.
+    // A copy of a skill, as repositories keep one for each client, is not a second skill.
     found.dedup_by(|later, first| {
         later.name == first.name && later.digest == first.digest && first.fault.is_none()
     });
@@ -113,8 +114,8 @@ fn is_offered(tree: &FetchedTree, skill: &FoundSkill) -> bool {
     }
 }
 
-/// Returns the hidden directories of skills in `root`, which a scan of it leaves out: those of clients, and `.agents/skills` of the directories
-/// in it, where Python packages have theirs.
+/// Returns the hidden directories of skills in `root`, which a scan of it leaves out: those of clients, and
+/// `.agents/skills` of the directories in it, where Python packages have theirs.
 fn hidden_directories(root: &Path) -> Vec<PathBuf> {
     let mut children: Vec<PathBuf> =
         fs::read_dir(root).into_iter().flatten().flatten().map(|child| child.path()).collect();
@@ -178,7 +179,7 @@ fn without_root(tree: &FetchedTree, resolved: &Path, message: &str) -> String {
     without(&without(message, resolved), &tree.root)
 }
 
-/// Returns the reason that `files` are no sound skill called `name`.
+/// Returns the reason that `files` are not a sound skill called `name`.
 pub fn manifest_fault(files: &SkillFiles, name: &SkillName, policy: &Policy) -> Option<String> {
     let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
     let Some((path, file)) = manifest else { return Some("it has no SKILL.md".to_owned()) };

@@ -1,7 +1,7 @@
 //! Fetches a commit with the user's own git: credentials, SSH and proxies are those of the user.
 //!
-//! Nothing is checked out: hooks, filters and submodules play no part, and the files have the bytes that the repository has. Only the
-//! files of skills are fetched, where the server can leave the others out.
+//! Nothing is checked out: hooks, filters and submodules play no part, and the files have the bytes that the
+//! repository has. Only the files of skills are fetched, where the server can leave the others out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -87,8 +87,8 @@ struct GitFile {
     is_executable: bool,
 }
 
-/// Fetches the newest commit of `source`, and writes the files of its skills to `directory`, which has room for a repository in
-/// `scratch`.
+/// Fetches the newest commit of `source`, and writes the files of its skills to `directory`, which has room
+/// for a repository in `scratch`.
 pub(crate) fn fetch(
     source: &GitSource,
     scratch: &Path,
@@ -301,7 +301,7 @@ impl Git {
             names.contains_key(&format!("refs/heads/{name}"))
                 || names.contains_key(&format!("refs/tags/{name}"))
         };
-        // The longest name wins. What is none may be a commit.
+        // The longest name wins. Anything else may be a commit.
         let end = ends.filter(is_name).max();
         let end = end.unwrap_or_else(|| tree.find('/').unwrap_or(tree.len()));
         let path = tree[end..].trim_start_matches('/');
@@ -321,7 +321,7 @@ impl Git {
         filter: Filter,
     ) -> Result<(String, Vec<String>), Error> {
         if let Some(reference) = reference.filter(|reference| !is_reference(reference)) {
-            let message = format!("`{reference}` is no name of a branch, a tag or a commit");
+            let message = format!("`{reference}` is not a name of a branch, a tag or a commit");
             return Err(Error::new(ErrorKind::InvalidSource, message));
         }
         let _ = fs::remove_dir_all(&self.directory);
@@ -393,7 +393,7 @@ impl Git {
         Ok((files, left_out))
     }
 
-    /// Fetches the contents of `files` in one request. Those that are missing afterwards are fetched one by one.
+    /// Fetches the contents of `files` in one request. Files that are missing afterwards are fetched one by one.
     fn prefetch(&self, commit: &str, files: &[GitFile]) {
         let empty = self.run(self.inside(&["hash-object", "-t", "tree", "--stdin"]), MAX_MESSAGE);
         let Ok(empty) = empty else { return };
@@ -413,7 +413,7 @@ impl Git {
         let _ = command.status();
     }
 
-    /// Writes `files` to `tree`, and returns those that are left out.
+    /// Writes `files` to `tree`, and returns the ones that are left out.
     fn write(&self, files: &[GitFile], tree: &mut TreeWriter) -> Result<Vec<String>, Error> {
         let mut command = self.inside(&["cat-file", "--batch", "--buffer"]);
         let mut child = command.stdin(Stdio::piped()).spawn().map_err(not_started)?;
@@ -517,7 +517,8 @@ fn not_read(error: io::Error) -> Error {
     Error::new(ErrorKind::Git, "cannot read what git prints").because(error)
 }
 
-/// Returns `true` if `text` can be the name of a branch or a tag, or a commit. Git would take others for options or for several references.
+/// Returns `true` if `text` can be the name of a branch or a tag, or a commit. Git would take others for
+/// options or for several references.
 pub(crate) fn is_reference(text: &str) -> bool {
     let is_allowed = |letter: char| !letter.is_control() && !" ~^:?*[\\".contains(letter);
     !text.is_empty() && !text.starts_with(['-', '+']) && !text.contains("..") && text.chars().all(is_allowed)

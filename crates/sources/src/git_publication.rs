@@ -1,5 +1,5 @@
-//! Commits skills to a git repository and pushes them, with the user's own git: identity, signatures, hooks and credentials are those of
-//! the user. Nothing is ever forced.
+//! Commits skills to a git repository and pushes them, with the user's own git: identity, signatures, hooks
+//! and credentials are those of the user. Nothing is ever forced.
 
 use std::path::{Path, PathBuf};
 
@@ -23,10 +23,14 @@ pub struct GitPublication {
 }
 
 impl GitPublication {
-    /// Clones the branch `branch` of the repository at `url`, or its default branch. A branch that is not there begins at the default one.
+    /// Clones the branch `branch` of the repository at `url`, or its default branch. A branch that is not
+    /// there begins at the default one.
     pub fn clone(url: &str, branch: Option<&str>, options: &FetchOptions) -> Result<Self, Error> {
         if let Some(branch) = branch.filter(|branch| !is_reference(branch)) {
-            return Err(Error::new(ErrorKind::InvalidSource, format!("`{branch}` is no name of a branch")));
+            return Err(Error::new(
+                ErrorKind::InvalidSource,
+                format!("`{branch}` is not a name of a branch"),
+            ));
         }
         let scratch = Scratch::create(&options.scratch)?;
         let (url_text, prompt) = (url.to_owned(), options.prompt);
@@ -65,8 +69,8 @@ impl GitPublication {
         self.is_new_branch
     }
 
-    /// Commits the directories `paths` of the clone with `message`, and pushes the branch. Returns its commit, or `None` if neither
-    /// the files nor the branch are new.
+    /// Commits the directories `paths` of the clone with `message`, and pushes the branch. Returns its
+    /// commit, or `None` if neither the files nor the branch are new.
     pub fn publish(&self, paths: &[String], message: &str) -> Result<Option<String>, Error> {
         let mut add = vec!["add", "--force", "--all", "--"];
         add.extend(paths.iter().map(String::as_str));

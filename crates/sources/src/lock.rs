@@ -48,8 +48,9 @@ impl LockedSkill {
         bundle(files).files().iter().map(|file| (file.path.clone(), file.digest)).collect()
     }
 
-    /// Returns `true` if the skill was added from `source`, a part of it included: its directory and its branch, tag, commit or version
-    /// count where `source` names them. Paths in the lock are relative to `base`.
+    /// Returns `true` if the skill was added from `source`, a part of it included: its directory and its
+    /// branch, tag, commit or version count where `source` names them. Paths in the lock are relative to
+    /// `base`.
     pub fn is_from(&self, source: &Source, base: &Path) -> bool {
         if self.source != source.to_locked(base) {
             return false;
@@ -98,19 +99,19 @@ struct SkillToml {
 }
 
 impl Lock {
-    /// Reads the lock at `path`; empty if there is none.
+    /// Reads the lock at `path`; empty if there is not one.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let Some(bytes) = read_file(path, MAX_BYTES)? else { return Ok(Self::default()) };
         let text = String::from_utf8(bytes).map_err(|error| broken(path, error.to_string()))?;
         Self::parse(&text).map_err(|reason| broken(path, reason))
     }
 
-    /// Returns the lock that `text` is, or the reason that it is none.
+    /// Returns the lock that `text` is, or the reason that it is not one.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::checked(toml::from_str(text).map_err(|error| toml_fault(text, &error))?)
     }
 
-    /// Returns the lock that `document`, a parsed file, is, or the reason that it is none.
+    /// Returns the lock that `document`, a parsed file, is, or the reason that it is not one.
     pub(crate) fn from_document(document: &serde_json::Value) -> Result<Self, String> {
         Self::checked(LockToml::deserialize(document).map_err(|error| error.to_string())?)
     }
@@ -178,7 +179,7 @@ impl SkillToml {
         let of = |what: &str| format!("`{}` has no valid {what}", self.name);
         let name = SkillName::new(&self.name)
             .filter(|name| name.as_str() == self.name && SkillPath::new(name.as_str()).is_ok())
-            .ok_or_else(|| format!("`{}` is no name of a skill", self.name))?;
+            .ok_or_else(|| format!("`{}` is not a name of a skill", self.name))?;
         let digest = Digest::parse(&self.digest).ok_or_else(|| of("digest"))?;
         // They become arguments of git.
         let is_word = |text: &String| {
@@ -304,7 +305,7 @@ mod tests {
         let text = lock.to_text().unwrap();
         for (from, to, reason) in [
             ("version = 1", "version = 2", "version 2 is not known"),
-            ("name = \"pdf\"", "name = \"../pdf\"", "`../pdf` is no name of a skill"),
+            ("name = \"pdf\"", "name = \"../pdf\"", "`../pdf` is not a name of a skill"),
             ("digest = \"sha256", "digest = \"md5", "no valid digest"),
             ("\"SKILL.md\"", "\"../SKILL.md\"", "no valid digests of files"),
             ("[[skill]]", "<<<<<<< HEAD", "line 4: "),
@@ -320,7 +321,7 @@ mod tests {
     fn a_lock_file_is_read_or_refused_with_advice() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("repertoire.lock");
-        assert!(Lock::read(&path).unwrap().is_empty(), "there is none");
+        assert!(Lock::read(&path).unwrap().is_empty(), "there is not one");
         let check = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let error = Lock::read(&path).unwrap_err();

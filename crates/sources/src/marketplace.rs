@@ -1,5 +1,5 @@
-//! The marketplace of a repository, `.claude-plugin/marketplace.json`. The skills of plugins that lie in the repository are found like all
-//! others; those of plugins that lie elsewhere have to be added from there.
+//! The marketplace of a repository, `.claude-plugin/marketplace.json`. The skills of plugins that lie in the
+//! repository are found like all others; those of plugins that lie elsewhere have to be added from there.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) fn plugins_elsewhere(root: &Path) -> Result<Vec<PluginElsewhere>, Str
         return Ok(Vec::new());
     };
     let Ok(marketplace) = serde_json::from_slice::<Value>(&bytes) else {
-        return Err(format!("{MARKETPLACE_FILE} is no JSON"));
+        return Err(format!("{MARKETPLACE_FILE} is not JSON"));
     };
     let plugins = marketplace["plugins"].as_array().map(Vec::as_slice).unwrap_or_default();
     Ok(plugins.iter().filter_map(plugin_elsewhere).take(MAX_PLUGINS).collect())

@@ -14,8 +14,9 @@ use crate::{Error, ErrorKind};
 /// The name of the file that makes a directory a skill.
 const MANIFEST: &str = "SKILL.md";
 
-/// Returns the files of the skill in the archive `bytes`, which is zip, tar or tar.gz. Its `SKILL.md` lies at the top, or in the only
-/// directory there; hidden files are left out. The archive is unpacked in a scratch directory in `scratch`.
+/// Returns the files of the skill in the archive `bytes`, which is zip, tar or tar.gz. Its `SKILL.md` lies at
+/// the top, or in the only directory there; hidden files are left out. The archive is unpacked in a scratch
+/// directory in `scratch`.
 pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     if bytes.len() as u64 > MAX_PACKED {
         let message = format!("the archive has more than {} MiB", MAX_PACKED >> 20);
@@ -26,9 +27,9 @@ pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     let mut tree = TreeWriter::create(&root, LIMITS)?;
     unpack("the archive", bytes, "", &mut tree)?;
     let unpacked = read_installed(&root).map_err(|error| {
-        // The scratch directory is no matter of the sender.
+        // The scratch directory is not a matter of the sender.
         let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-        Error::new(ErrorKind::Refused, format!("the archive is no skill: {reason}"))
+        Error::new(ErrorKind::Refused, format!("the archive is not a skill: {reason}"))
     })?;
     Ok(without_top(unpacked.unwrap_or_default().files))
 }

@@ -14,8 +14,9 @@ const LEAST_SIMILARITY: u64 = 50;
 /// The most skills that are compared with one that is gone.
 const MAX_COMPARED: usize = 1000;
 
-/// Returns the one of `candidates` that `locked`, which its source does not have any more under its name, has become: the one in the same
-/// directory, or else the one that is most like it. `files` are its files, if they are known.
+/// Returns the one of `candidates` that `locked`, which its source does not have any more under its name, has
+/// become: the one in the same directory, or else the one that is most like it. `files` are its files, if
+/// they are known.
 pub(crate) fn renamed<'f>(
     locked: &LockedSkill,
     files: Option<&SkillFiles>,

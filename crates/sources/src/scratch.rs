@@ -28,8 +28,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a scratch directory in `parent`, and removes those that killed processes left there. Its name is random: processes in
-    /// containers that share `parent` may have the same number.
+    /// Makes a scratch directory in `parent`, and removes what killed processes left there. Its name is
+    /// random: processes in containers that share `parent` may have the same number.
     pub(crate) fn create(parent: &Path) -> Result<Self, Error> {
         fs::create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
         remove_leftovers(parent);

@@ -18,7 +18,7 @@ pub struct VersionToSend<'a> {
     pub name: &'a str,
     /// The version.
     pub version: &'a str,
-    /// The channel; the server's own if there is none.
+    /// The channel; the server's own if there is not one.
     pub channel: Option<&'a str>,
     /// The archive with its files, as `.tar.gz`.
     pub archive: &'a [u8],
@@ -32,7 +32,7 @@ pub fn send_version(
 ) -> Result<(u16, Vec<u8>), Error> {
     let server = address.trim_end_matches('/');
     if !is_valid(server) {
-        return Err(Error::new(ErrorKind::InvalidSource, format!("{server} is no address of a server"))
+        return Err(Error::new(ErrorKind::InvalidSource, format!("{server} is not an address of a server"))
             .hint("it begins with https://; http:// is for this machine alone"));
     }
     let word = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);

@@ -45,8 +45,8 @@ pub struct GitSource {
     pub reference: Option<String>,
     /// The directory.
     pub path: Option<String>,
-    /// A branch and perhaps a directory, as web pages of repositories write them: which part is the branch is known only from the
-    /// repository.
+    /// A branch and perhaps a directory, as web pages of repositories write them: which part is the branch is
+    /// known only from the repository.
     pub tree: Option<String>,
 }
 
@@ -186,7 +186,7 @@ impl fmt::Display for Source {
 }
 
 fn invalid(text: &str, reason: impl fmt::Display) -> Error {
-    Error::new(ErrorKind::InvalidSource, format!("`{text}` is no source of skills: {reason}")).hint(
+    Error::new(ErrorKind::InvalidSource, format!("`{text}` is not a source of skills: {reason}")).hint(
         "sources are owner/repo, the address of a repository, a path such as ./skills, an archive, npm:PACKAGE, pypi:PACKAGE, or https://HOST with an index of skills",
     )
 }
@@ -282,7 +282,7 @@ fn git_url(text: &str, url: &str) -> Result<GitSource, Error> {
         }
     });
     if !is_address && !is_ssh_shorthand(url) {
-        return Err(invalid(text, "it is no address of a git repository"));
+        return Err(invalid(text, "it is not an address of a git repository"));
     }
     let is_plain = url.starts_with("http://") || url.starts_with("git://");
     if is_plain && !is_loopback(url) {
@@ -354,7 +354,7 @@ fn hosted(text: &str, host: &str, parts: &[&str], reference: Option<&str>) -> Re
             let branch = branch.strip_suffix(&["SKILL.md"]).unwrap_or(branch);
             Some(checked_path(text, &branch.join("/"))?)
         }
-        _ => return Err(invalid(text, "it is no page of a directory in a repository")),
+        _ => return Err(invalid(text, "it is not a page of a directory in a repository")),
     };
     if tree.is_some() && reference.is_some() {
         return Err(invalid(text, "it names a branch twice"));
@@ -398,7 +398,7 @@ fn checked_reference(reference: &str) -> Result<String, Error> {
         || reference.contains("@{")
         || reference.chars().any(is_bad);
     if is_bad {
-        let message = format!("`{reference}` is no branch, tag or commit");
+        let message = format!("`{reference}` is not a branch, tag or commit");
         return Err(Error::new(ErrorKind::InvalidSource, message));
     }
     Ok(reference.to_owned())
@@ -434,7 +434,7 @@ fn package_of(text: &str, package: &str) -> Result<Package, Error> {
     let is_version =
         |version: &str| !version.is_empty() && version.chars().all(|c| is_plain(c) || "+!".contains(c));
     if !is_name || version.is_some_and(|version| !is_version(version)) {
-        return Err(invalid(text, "it is no name of a package, or no version"));
+        return Err(invalid(text, "it is not a name of a package, or no version"));
     }
     Ok(Package { name: name.to_owned(), version: version.map(str::to_owned) })
 }

@@ -54,8 +54,8 @@ pub struct NewestSkill {
     pub left_out: Vec<String>,
 }
 
-/// Returns the newest state of each of `skills`, which are of `lock` and whose relative sources count from `base`. The files of those that
-/// were renamed are compared with what `store` has.
+/// Returns the newest state of each of `skills`, which are of `lock` and whose relative sources count from
+/// `base`. The files of the skills that were renamed are compared with what `store` has.
 pub fn check_updates(
     lock: &Lock,
     skills: &[&LockedSkill],

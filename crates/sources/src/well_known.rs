@@ -34,13 +34,14 @@ pub(crate) struct FetchedIndex {
     pub(crate) left_out: Vec<String>,
 }
 
-/// Fetches the skills of the index at `url`, or those that are wanted, each to a directory of its name in `tree`.
+/// Fetches the skills of the index at `url`, or the wanted ones, each to a directory of its name in `tree`.
 pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) -> Result<FetchedIndex, Error> {
     let wanted = &options.wanted[..];
     let client = SourceClient::new(url, options.token.as_deref(), &options.http);
     let (address, index) = index(&client, url)?;
-    let broken =
-        |reason: &str| Error::new(ErrorKind::Refused, format!("{address} is no index of skills: {reason}"));
+    let broken = |reason: &str| {
+        Error::new(ErrorKind::Refused, format!("{address} is not an index of skills: {reason}"))
+    };
     let index: Value = serde_json::from_slice(&index).map_err(|error| broken(&error.to_string()))?;
     let is_new = match index.get("$schema").map(Value::as_str) {
         None => false,
@@ -61,7 +62,9 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
     }
     if entries.len() > MAX_SKILLS {
         let message = format!("{address} has more than {MAX_SKILLS} skills");
-        return Err(Error::new(ErrorKind::Refused, message).hint("name those that you want with `--skill`"));
+        return Err(
+            Error::new(ErrorKind::Refused, message).hint("name the skills that you want with `--skill`")
+        );
     }
     for (name, skill) in entries {
         let result = if is_new {
@@ -70,7 +73,7 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
             old_skill(&client, &address, &name, skill, tree, &mut fetched)
         };
         match result {
-            // One bad entry is no reason to refuse the others.
+            // One bad entry is not a reason to refuse the others.
             Err(error)
                 if (wanted.len() != 1 || options.single_bad_entry == BadEntry::LeaveOut)
                     && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>

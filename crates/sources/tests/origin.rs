@@ -118,10 +118,10 @@ fn apm_names_the_files_that_were_changed() {
     ]);
     let origin = project.origin(".github/skills/a");
     assert_eq!(origin.in_words().as_deref(), Some("github.com/o/r at 7f3c9a000000"));
-    // Line ends of another system are no change.
+    // Line ends of another system are not a change.
     let files = ["b.md", "c.md"].map(str::to_owned).to_vec();
     assert_eq!(project.compare(".github/skills/a"), Comparison::Changed { files });
-    assert_eq!(project.read().missing().len(), 0, "a path that leads out is no skill");
+    assert_eq!(project.read().missing().len(), 0, "a path that leads out is not a skill");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn wheel() -> Vec<u8> {
             "pkg/skills/forms/SKILL.md",
             "---\nname: forms\ndescription: Fills forms. Use when a form is to be filled.\n---\n# Forms\n",
         ),
-        // Bytes that are no text keep the server from replacing anything in it.
+        // Bytes that are not text keep the server from replacing anything in it.
         ("pkg/skills/forms/assets/data.bin", "\u{0}"),
         (
             "pkg/.agents/skills/tables/SKILL.md",

@@ -62,7 +62,7 @@ impl<D: Database> Journal for SqlStore<D> {
             for mut row in rows {
                 let (id, json) = (row.number()?, row.text()?);
                 if !jsonl::is_line(&json) {
-                    return Err(connection.damage(&format!("event {id} is no JSON")));
+                    return Err(connection.damage(&format!("event {id} is not JSON")));
                 }
                 lines.push(JournalLine { id, json });
             }

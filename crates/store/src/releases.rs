@@ -93,7 +93,8 @@ impl<D: Database> Releases for SqlStore<D> {
     }
 }
 
-/// Makes `changes` to `channel`, which has the skills `served`. Returns the number of the release, `None` if nothing is left to change.
+/// Makes `changes` to `channel`, which has the skills `served`. Returns the number of the release, `None` if
+/// nothing is left to change.
 fn release(
     connection: &mut dyn Connection,
     channel: &str,

@@ -121,8 +121,8 @@ fn key(columns: &Columns) -> [u8; KEY_BYTES] {
     key
 }
 
-/// Returns the usage in the columns `key` and their `sum`, or `None` if there are no calls any more, or if a newer version
-/// counted a kind or outcome that this one does not know.
+/// Returns the usage in the columns `key` and their `sum`, or `None` if there are no calls any more, or if a
+/// newer version counted a kind or outcome that this one does not know.
 pub(crate) fn read(mut key: Row, sum: Option<Row>) -> Result<Option<UsageCount>, Error> {
     let (kind, outcome) = (EventKind::parse(&key.text()?), Outcome::parse(&key.text()?));
     let (Some(kind), Some(outcome)) = (kind, outcome) else { return Ok(None) };

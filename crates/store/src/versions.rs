@@ -157,7 +157,8 @@ fn add(connection: &mut dyn Connection, version: &NewVersion) -> Result<bool, Er
     Ok(true)
 }
 
-/// Runs a statement that begins with `head`, once for some of `digests` at a time, and gives each row that it returns to `use_row`.
+/// Runs a statement that begins with `head`, once for some of `digests` at a time, and gives each row that it
+/// returns to `use_row`.
 fn with_digests(
     connection: &mut dyn Connection,
     head: &str,

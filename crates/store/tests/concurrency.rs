@@ -22,7 +22,7 @@ const HEAD: &str = "---\nname: greet\ndescription: Greets people. Use when someo
 /// The number of proposals in a case, all of them against the same state of the skill.
 const PROPOSALS: usize = 3;
 
-/// One of those that act at the same time.
+/// One of the writers that act at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Actor {
     Approve(usize),

@@ -1,7 +1,8 @@
 //! Databases that earlier migrations wrote are opened, and keep what they hold.
 //!
-//! `testdata/` has one for each number of the schema. After a new migration, `cargo test -p repertoire-store --test store write_testdata
-//! -- --ignored` adds one; those that are there are never written again.
+//! `testdata/` has one for each number of the schema. After a new migration,
+//! `cargo test -p repertoire-store --test store write_testdata -- --ignored` adds one; existing ones are
+//! never written again.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -57,7 +58,8 @@ fn fill(store: &dyn Store) {
     store.publish(&Publication { name, version, digest, author: None, time: TIME }).unwrap();
 }
 
-/// Checks that everything that [`fill`] put there still is, and that there can be more. The data is of the schema with this `number`.
+/// Checks that everything that [`fill`] put there still is, and that there can be more. The data is of the
+/// schema with this `number`.
 fn check(store: &dyn Store, number: u32) {
     let version = store.latest_version("/a").unwrap().unwrap();
     assert_eq!((version.number, version.origin, version.author.as_deref()), (1, Origin::Add, Some("ann")));
@@ -91,7 +93,7 @@ fn check(store: &dyn Store, number: u32) {
     let change = ReleaseChange { name: "a".to_owned(), digest: Some(version.digest) };
     assert_eq!(store.release("next", &[change], None, TIME).unwrap(), Some(2));
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", TIME)]).unwrap();
-    // Databases of the first schema had none.
+    // Databases of the first schema had no tokens.
     if let Some(token) = store.tokens().unwrap().first() {
         assert_eq!((&*token.name, token.role, &*token.scope.kits[0]), ("ann", Role::Author, "web"));
         assert_eq!(store.publications("a").unwrap()[0].digest, version.digest);
@@ -115,8 +117,8 @@ fn number_of(file: &Path) -> u32 {
     name.strip_prefix("schema-").unwrap().parse().unwrap()
 }
 
-/// The skills of two channels were told apart by their source before they had an identity, and a server of the version before goes on
-/// writing as it did.
+/// The skills of two channels were told apart by their source before they had an identity, and a server of
+/// the version before goes on writing as it did.
 #[cfg(unix)]
 #[test]
 fn usage_of_channels_is_identified_and_a_server_of_the_version_before_goes_on_counting() {

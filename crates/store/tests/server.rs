@@ -44,7 +44,8 @@ impl Server {
         Self::prepare().inspect(Self::resume)
     }
 
-    /// Starts a server that listens on `port` too, for encrypted connections alone, with the certificate in `directory`.
+    /// Starts a server that listens on `port` too, for encrypted connections alone, with the certificate in
+    /// `directory`.
     pub(crate) fn start_with_tls(directory: &Path, port: u16) -> Option<Self> {
         let mut server = Self::prepare()?;
         for name in ["server.key", "server.crt"] {
@@ -134,7 +135,8 @@ impl Server {
         signal("-9", &[self.main_process()]);
     }
 
-    /// Stops all processes of the server, which keeps its connections and accepts new ones in the kernel, and says nothing.
+    /// Stops all processes of the server, which keeps its connections and accepts new ones in the kernel, and
+    /// says nothing.
     pub(crate) fn pause(&self) -> PausedServer {
         let main = self.main_process();
         // It makes no more processes from here on.

@@ -189,7 +189,7 @@ fn a_full_check_finds_damage_in_a_file_of_any_size() {
         assert!(error.contains("move it away") && !error.contains(['\n', '\\']), "{error}");
     };
     check(true);
-    // What follows the last page is no part of the database.
+    // What follows the last page is not a part of the database.
     std::fs::File::options().write(true).open(&path).unwrap().set_len(65 * 1024 * 1024).unwrap();
     check(false);
 }
@@ -204,7 +204,7 @@ fn a_stored_event_that_is_no_json_is_damage() {
         let other = rusqlite::Connection::open(&path).unwrap();
         other.execute("UPDATE events SET json = ?1 WHERE id = 2", [json]).unwrap();
         let error = store.events(&EventQuery::default()).unwrap_err().chain();
-        assert!(error.contains("move it away") && error.contains("event 2 is no JSON"), "{error}");
+        assert!(error.contains("move it away") && error.contains("event 2 is not JSON"), "{error}");
     }
 }
 
@@ -230,5 +230,5 @@ fn a_location_is_a_path_or_an_address() {
         path.to_str().unwrap()
     );
     let error = open("mysql://host/database", &Certificates::none()).map(drop).unwrap_err().chain();
-    assert!(error.contains("`mysql` is no kind of store"), "{error}");
+    assert!(error.contains("`mysql` is not a kind of store"), "{error}");
 }

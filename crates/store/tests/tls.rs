@@ -75,7 +75,8 @@ fn first_message(stream: &mut TcpStream) -> Vec<u8> {
     message
 }
 
-/// Refuses the encryption that one client asks for, and returns what it sends then, asked for a password in the clear.
+/// Refuses the encryption that one client asks for, and returns what it sends then, asked for a password in
+/// the clear.
 fn refuse_encryption(listener: &TcpListener) -> Vec<u8> {
     let (mut stream, _) = listener.accept().unwrap();
     assert_eq!(first_message(&mut stream), 80_877_103_u32.to_be_bytes(), "it asks for encryption");

@@ -85,7 +85,7 @@ impl EventSink for MetricsSink {
     }
 }
 
-/// The metrics that are no counts of events.
+/// The metrics that are not counts of events.
 pub(crate) struct Gauges<'a> {
     pub(crate) registry: &'a Registry,
     /// The events that the journal dropped, if there is one.
@@ -145,7 +145,7 @@ impl MetricsSink {
         if matches!(shown, ShownSkills::All) {
             text.counter(
                 "skill_reload_total",
-                "Reloads of the library, those that found no change included.",
+                "Reloads of the library, including reloads that found no change.",
                 &[],
                 &one(gauges.registry.reloads()),
             );
@@ -191,8 +191,8 @@ impl MetricsSink {
 pub(crate) enum ShownSkills<'a> {
     /// All of them.
     All,
-    /// Those that are accepted by name and source; without a source, all skills of the name. The others do not exist: calls about them
-    /// count as calls about unknown skills.
+    /// The skills that are accepted by name and source; without a source, all skills of the name. The others
+    /// do not exist: calls about them count as calls about unknown skills.
     Only(&'a dyn Fn(&str, Option<&str>) -> bool),
 }
 

@@ -167,7 +167,7 @@ fn fault(document: &Value, schema: &Value, value: &Value) -> Option<String> {
     }
     if let Some(any) = schema["anyOf"].as_array() {
         let is_one = any.iter().any(|schema| fault(document, schema, value).is_none());
-        return (!is_one).then(|| format!("{value} is none of {any:?}"));
+        return (!is_one).then(|| format!("{value} is not one of {any:?}"));
     }
     let is_kind = |kind: &str| match kind {
         "object" => value.is_object(),

@@ -35,7 +35,7 @@ impl RecordedServer {
         Self { http: Http::start(&server, options), sink }
     }
 
-    /// Checks that the events of `request` are those that `expect` lists, with all their fields.
+    /// Checks that the events of `request` are the events that `expect` lists, with all their fields.
     fn check(&self, request: &str, surface: Surface, expect: &[&str]) {
         let events = self.sink.take();
         assert_eq!(events.iter().map(row).collect::<Vec<_>>(), expect, "{request}");

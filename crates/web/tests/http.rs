@@ -456,8 +456,8 @@ impl SkillHandler for Gate {
     }
 }
 
-/// Returns a server whose skill `alpha` has a tool that waits, with the receiver of a message for each call that begins, the permits
-/// that they wait for, and the number of calls that run at a time.
+/// Returns a server whose skill `alpha` has a tool that waits, with the receiver of a message for each call
+/// that begins, the permits that they wait for, and the number of calls that run at a time.
 fn gated(world: &World) -> (Server, mpsc::Receiver<()>, Arc<Semaphore>, usize) {
     let declared = r#"[{"name": "wait", "description": "Waits.", "parameters": {"type": "object"}}]"#;
     world.write("alpha/schema.json", declared);
@@ -730,7 +730,7 @@ fn sessions_are_limited_with_any_headers() {
         let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
         http.ask("POST", "/mcp", &headers, body)
     };
-    // A request in a version without a handshake has none.
+    // A version without a handshake does not have `initialize`.
     for version in ["2025-11-25", MODERN] {
         let (status, answer) = post(&[("MCP-Protocol-Version", MODERN)], &initialize(version));
         assert!(status == 404 && answer.contains("-32601"), "{answer}");

@@ -1,4 +1,5 @@
-//! Skills out of scope on every surface: two servers that hide skills of different names answer the same bytes to the same requests.
+//! Skills out of scope on every surface: two servers that hide skills of different names answer the same
+//! bytes to the same requests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -96,7 +97,8 @@ impl Team {
         Self { http: Http::start(&server, options), sink, store, library }
     }
 
-    /// Returns the status, the headers and the body of the answer, without what differs from one request to the next.
+    /// Returns the status, the headers and the body of the answer, without what differs from one request to
+    /// the next.
     fn ask(&self, request: &Request, query: &str) -> String {
         let bearer = format!("Bearer {SECRET}");
         let joined = |path: &str| match (path.contains('?'), query) {
@@ -139,7 +141,7 @@ fn server(lazy: &LazyStore, sink: &Arc<MemorySink>) -> Server {
         options.version = "0.0.0".to_owned();
         options.dashboard.is_served = true;
         options.dashboard.store = Some(lazy.clone());
-        let unpack = |_: &[u8]| Err("it is no archive".to_owned());
+        let unpack = |_: &[u8]| Err("it is not an archive".to_owned());
         let channels = channels.map(str::to_owned).to_vec();
         options.publish = Some(PublishOptions::new(Arc::clone(&proposer), channels, unpack));
     });

@@ -88,7 +88,8 @@ impl World {
         self.server_with_options(test_version(ServerOptions::default()), session, equip)
     }
 
-    /// Returns a server with `options`, whose sessions have `session`, and whose library is what `equip` makes of it.
+    /// Returns a server with `options`, whose sessions have `session`, and whose library is what `equip`
+    /// makes of it.
     pub fn server_with_options(
         &self,
         options: ServerOptions,
@@ -133,7 +134,8 @@ pub struct Http {
     pub address: SocketAddr,
     pub stop: Stop,
     pub control: HttpControl,
-    /// The cookie of a browser that opened the pages of a server for one person. Every request has it, unless it has another.
+    /// The cookie of a browser that opened the pages of a server for one person. Every request has it, unless
+    /// it has another.
     pub cookie: Option<String>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -208,7 +210,8 @@ impl Http {
         self.post_to("/mcp", method, params, more)
     }
 
-    /// Posts a request without a handshake to `path`, with more headers, and returns the status and the answer.
+    /// Posts a request without a handshake to `path`, with more headers, and returns the status and the
+    /// answer.
     pub fn post_to(&self, path: &str, method: &str, params: Value, more: &[(&str, &str)]) -> (u16, Value) {
         let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
         let body =

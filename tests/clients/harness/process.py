@@ -77,7 +77,7 @@ def end_orphans(program):
 
 
 def orphans():
-    """Returns our children that nobody here waits for, with their commands; those that ended are buried."""
+    """Returns our children that nobody here waits for, with their commands; ended ones are reaped."""
     found = []
     for pid in children():
         try:

@@ -28,7 +28,7 @@ pub(super) fn parsed(data: &str) -> Result<Value, ClientError> {
         let start: String = data.chars().take(80).collect();
         ClientError::new(
             ClientErrorKind::Malformed,
-            format!("the service sent an event that is no JSON ({error}): {start}"),
+            format!("the service sent an event that is not JSON ({error}): {start}"),
         )
     })?;
     match value.get("error").filter(|error| !error.is_null()) {
@@ -58,7 +58,7 @@ pub(super) fn arguments(text: &str) -> Value {
     }
 }
 
-/// Returns the text of the arguments of a call; what is no object is left out, because servers parse it.
+/// Returns the text of the arguments of a call; what is not an object is left out, because servers parse it.
 pub(super) fn argument_text(input: &Value) -> String {
     if input.is_object() { input.to_string() } else { "{}".to_owned() }
 }

@@ -195,7 +195,7 @@ impl ModelClient {
         }
     }
 
-    /// Returns the error of an answer with a status that is none of success.
+    /// Returns the error of an answer with a status other than success.
     fn refusal(&self, response: HttpResponse) -> ClientError {
         use ClientErrorKind::{NotFound, Overloaded, Rejected, Server, Unauthorized};
         let (status, pause) = (response.status(), retry_after(&response));

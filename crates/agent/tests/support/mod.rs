@@ -230,7 +230,8 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Returns a client that answers request `n` with `answer(n, request)`, and the requests in Anthropic's form.
+    /// Returns a client that answers request `n` with `answer(n, request)`, and the requests in Anthropic's
+    /// form.
     pub(crate) fn new(
         answer: impl FnMut(usize, &Request<'_>) -> Message + Send + 'static,
     ) -> (Self, Arc<Mutex<Vec<Value>>>) {

@@ -84,7 +84,7 @@ impl Decisions {
                 Some(written) => {
                     format!("made from `{written}` in the frontmatter, which cannot be used as it is")
                 }
-                None => "taken from the directory, because the frontmatter has none".to_owned(),
+                None => "taken from the directory, because the frontmatter has no name".to_owned(),
             },
         );
         let length = document.description.chars().count();
@@ -94,9 +94,12 @@ impl Decisions {
                 Some(written) if !written.trim().is_empty() => {
                     format!("taken from the frontmatter, {length} characters")
                 }
-                _ if length == 0 => "there is none, and nothing to make one from".to_owned(),
+                _ if length == 0 => "missing, and there is no text to make one from".to_owned(),
                 _ => {
-                    format!("made from the text, because the frontmatter has none: {}", document.description)
+                    format!(
+                        "made from the text, because the frontmatter has no description: {}",
+                        document.description
+                    )
                 }
             },
         );
@@ -185,7 +188,7 @@ impl Decisions {
                 "the policy in force refuses the whole library because of {because}: no skill of it can be loaded"
             ),
         );
-        self.add("catalog", "there is none, because the library is refused");
+        self.add("catalog", "there is no catalog, because the library is refused");
     }
 
     fn catalog(&mut self, workspace: &Workspace, library: &Library, entry: &Entry) -> Result<(), Error> {

@@ -52,7 +52,7 @@ pub fn check_of(workspace: &Workspace, entry: &Entry) -> Result<Option<UpdateChe
     Ok(None)
 }
 
-/// Returns the newest version, the new name, or the reason that there is none.
+/// Returns the newest version, the new name, or the reason that there is not one.
 pub fn newest_in_words(newest: &Newest) -> Option<String> {
     match newest {
         Newest::Changed(newest) => {

@@ -152,7 +152,8 @@ impl KnownSkills {
         known
     }
 
-    /// Returns the skills that `client` may mean: the skill at the path, or the skills that it knows by the name, or else all of the name.
+    /// Returns the skills that `client` may mean: the skill at the path, or the skills that it knows by the
+    /// name, or else all of the name.
     fn meant(&self, client: &'static str, mention: &Mention) -> BTreeSet<PathBuf> {
         if let Mention::Path(path) = mention
             && let Some(real) = self.real(path)

@@ -82,8 +82,8 @@ pub struct ShownSkillView {
     pub name: String,
     /// The share of it that is shown: `full`, `first_sentence`, `name_only` or `omitted`.
     pub shown: &'static str,
-    /// The reason: `host` if the host highlighted it, `task` if the task needs it, `fair_share` if it was its turn, `tier` for
-    /// the rule for all skills, or `omitted`.
+    /// The reason: `host` if the host highlighted it, `task` if the task needs it, `fair_share` if it was its
+    /// turn, `tier` for the rule for all skills, or `omitted`.
     pub reason: &'static str,
     /// The relevance to the task, if the task needs the skill, whatever the budget left for it.
     #[serde(skip_serializing_if = "Option::is_none")]

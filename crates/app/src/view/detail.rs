@@ -142,8 +142,8 @@ pub struct CatalogLineView {
 /// The newest version of a skill in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UpdateView {
-    /// The state: `current`, `outdated`, `renamed`, `removed`, `broken`, `unreachable`, or `untracked` for a skill that was not added
-    /// with `rep add`.
+    /// The state: `current`, `outdated`, `renamed`, `removed`, `broken`, `unreachable`, or `untracked` for a
+    /// skill that was not added with `rep add`.
     pub state: String,
     /// The newest version, the new name, or the reason that it is not known.
     pub newest: Option<String>,

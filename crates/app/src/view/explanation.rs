@@ -17,7 +17,7 @@ pub struct ExplanationView {
     pub found: bool,
     /// The skills: all of the name from the command line, the one that is meant from servers.
     pub skills: Vec<ExplainedSkillView>,
-    /// The reasons that there is none.
+    /// The reasons that there is not one.
     #[serde(flatten)]
     pub absence: Option<AbsenceView>,
 }
@@ -67,8 +67,8 @@ impl ExplainedSkillView {
 /// A decision about a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SkillDecisionView {
-    /// The subject: `found`, `also`, `file`, `repair`, `name`, `description`, `version`, `rule`, `collision`, `state`, `enable`, `refusal`,
-    /// `catalog`, `origin`, `plugin` or `clients`.
+    /// The subject: `found`, `also`, `file`, `repair`, `name`, `description`, `version`, `rule`, `collision`,
+    /// `state`, `enable`, `refusal`, `catalog`, `origin`, `plugin` or `clients`.
     pub topic: &'static str,
     /// The decision and its reason.
     pub text: String,
@@ -131,12 +131,12 @@ pub struct SearchedPlaceView {
 pub struct NearMissView {
     /// The path.
     pub path: String,
-    /// The reason that no skill was found there: `no_manifest`, `group`, `skipped`, `inside`, `too_deep`, `disabled_plugin` or
-    /// `rejected_plugin`.
+    /// The reason that no skill was found there: `no_manifest`, `group`, `skipped`, `inside`, `too_deep`,
+    /// `disabled_plugin` or `rejected_plugin`.
     #[schemars(with = "String")]
     pub reason: NearMissReason,
-    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group; the name of a plugin that is not enabled, or
-    /// the reason that it is rejected.
+    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group; the name of a
+    /// plugin that is not enabled, or the reason that it is rejected.
     pub files: Vec<String>,
 }
 
@@ -146,7 +146,7 @@ pub struct NearMissView {
 pub enum NearMissReason {
     /// It has no `SKILL.md`.
     NoManifest,
-    /// It has none, and is a group of skills.
+    /// It has no `SKILL.md`, and is a group of skills.
     Group,
     /// It, or a directory above it, is hidden or one that skills are never looked for in.
     Skipped,

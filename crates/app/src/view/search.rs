@@ -65,8 +65,8 @@ impl FoundSkillView {
 pub struct MatchedWordView {
     /// The word.
     pub word: String,
-    /// The places that have it: `name`, `description`, `keywords`, `headings`, `body`, `code`, `files`, or `excluded` for the
-    /// part of the description that says what the skill is not for.
+    /// The places that have it: `name`, `description`, `keywords`, `headings`, `body`, `code`, `files`, or
+    /// `excluded` for the part of the description that says what the skill is not for.
     pub fields: Vec<&'static str>,
 }
 

@@ -19,8 +19,8 @@ impl Workspace {
         Ok(agent)
     }
 
-    /// Returns the patterns of the skills of those served channels that the agent called `name` does not follow: all before the one
-    /// that its configuration names, or before the last one.
+    /// Returns the patterns of the skills of those served channels that the agent called `name` does not
+    /// follow: all before the one that its configuration names, or before the last one.
     fn channels_not_followed(&self, name: &str) -> Result<Vec<Pattern>, Error> {
         let followed = self.settings.agents.get(name).and_then(|configured| configured.channel.as_ref());
         let first = match followed {

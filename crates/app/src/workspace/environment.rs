@@ -79,7 +79,7 @@ pub const NPM_REGISTRY_LOWER: &str = "npm_config_registry";
 pub const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 /// Directories of certificates to trust.
 pub const SSL_CERT_DIR: &str = "SSL_CERT_DIR";
-/// The variables that name the proxy, those that win first.
+/// The variables that name the proxy, in order of precedence.
 pub const PROXIES: [&str; 6] =
     ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
 /// The hosts that are asked without the proxy, in the variable that wins first.
@@ -89,8 +89,8 @@ pub const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
 pub const TERM: &str = "TERM";
 
-/// The variables that are no key of the configuration, with their meaning. A key `a.b` of the configuration is also
-/// read from `REPERTOIRE_A_B`; see [`variable_of`].
+/// The variables that are not a key of the configuration, with their meaning. A key `a.b` of the
+/// configuration is also read from `REPERTOIRE_A_B`; see [`variable_of`].
 pub const VARIABLES: &[(&str, &str)] = &[
     (CONFIG, "A configuration file to use instead of the project's and the user's. Like `--config`."),
     (
@@ -106,7 +106,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (HTTP_TOKEN, "The token that clients of `rep serve --http` need. Like `--token-file`, without a file."),
     (
         KITS,
-        "The kits that are in use, with commas between them, in place of those that `rep kit use` chose for the project. `rep kit use --shell` prints the command that sets it.",
+        "The kits that are in use, with commas between them, in place of the ones that `rep kit use` chose for the project. `rep kit use --shell` prints the command that sets it.",
     ),
     (COLOR, "When to use colour: `auto`, `always` or `never`. Like `--color`."),
     (
@@ -300,8 +300,8 @@ impl Env {
         self.own_directory(STATE_DIR, XDG_STATE_HOME, ".local/state")
     }
 
-    /// Returns the directory that the variable `own` names, or else `repertoire` in the directory that `xdg` names or
-    /// that lies at `habit` in the home.
+    /// Returns the directory that the variable `own` names, or else `repertoire` in the directory that `xdg`
+    /// names or that lies at `habit` in the home.
     fn own_directory(&self, own: &str, xdg: &str, habit: &str) -> Option<PathBuf> {
         if let Some(directory) = self.get(own) {
             return Some(self.working_directory.join(directory));

@@ -31,7 +31,7 @@ pub struct Workspace {
     pub(super) journal: OnceLock<Arc<JournalSink>>,
     /// The sink that sends calls of tools to a collector, once it is asked for.
     pub(super) traces: OnceLock<Option<Arc<OtelSink>>>,
-    /// The channels of the store whose skills are served, those that win first.
+    /// The channels of the store whose skills are served, in order of precedence.
     pub(super) served: Vec<String>,
 }
 
@@ -99,8 +99,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the file `path`, which is relative to the working directory, as a path in the project with `/` between its parts. One
-    /// that is absolute or outside of the project stays as it is.
+    /// Returns the file `path`, which is relative to the working directory, as a path in the project with `/`
+    /// between its parts. One that is absolute or outside of the project stays as it is.
     pub fn project_path(&self, path: &str) -> String {
         let here = self.env.working_directory();
         let root = repository_root(here, self.env.home().as_deref()).unwrap_or_else(|| here.to_owned());

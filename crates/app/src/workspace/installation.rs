@@ -24,7 +24,7 @@ use crate::error::Error;
 /// The largest file with a token, in bytes.
 const MAX_TOKEN: u64 = 16 * 1024;
 
-/// The directory of a project for what is no part of it.
+/// The directory of a project for what is not a part of it.
 const OWN_DIRECTORY: &str = ".repertoire";
 
 /// A change that was interrupted, and is completed or undone now as far as possible.
@@ -164,8 +164,8 @@ impl Workspace {
         Ok(begin(installation, &self.content_store())?)
     }
 
-    /// Carries out `change`, all of it or nothing, and records it in the store of this machine, and in that of the configuration. Returns
-    /// notes for the user.
+    /// Carries out `change`, all of it or nothing, and records it in the store of this machine, and in that
+    /// of the configuration. Returns notes for the user.
     pub fn apply(
         &self,
         lock: &WriterLock,
@@ -185,8 +185,9 @@ impl Workspace {
         Ok(notes)
     }
 
-    /// Returns the links that the clients which are found need to read `skills`, added ones with their files as they will be, and the
-    /// change that makes them and removes the links `obsolete`. Links to disabled skills were taken away on purpose.
+    /// Returns the links that the clients which are found need to read `skills`, added ones with their files
+    /// as they will be, and the change that makes them and removes the links `obsolete`. Links to disabled
+    /// skills were taken away on purpose.
     pub fn added_links<'l>(
         &self,
         owner: Owner,

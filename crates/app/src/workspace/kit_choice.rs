@@ -1,7 +1,7 @@
 //! The kits that are in use: chosen for this shell by a variable, or for the project by `rep kit use`.
 //!
-//! The choice for a project is kept in the state directory of the user, not in the project's `repertoire.toml`: it changes with
-//! the work of one person, and would otherwise be committed for all.
+//! The choice for a project is kept in the state directory of the user, not in the project's
+//! `repertoire.toml`: it changes with the work of one person, and would otherwise be committed for all.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -61,7 +61,8 @@ impl Workspace {
         self.inspect_places(places, problems, policy)
     }
 
-    /// Reads all skills under `policy` as agents are served them: recorded versions are in force for skills that are broken on disk.
+    /// Reads all skills under `policy` as agents are served them: recorded versions are in force for skills
+    /// that are broken on disk.
     pub fn inspect_served(&self, policy: Policy) -> Library {
         let (places, problems) = self.places(&policy);
         self.inspect_with(places, problems, policy, self.past_versions())
@@ -73,7 +74,8 @@ impl Workspace {
         Library::new(registry.clone(), places, problems)
     }
 
-    /// Returns the findings about skills of `library` that are broken on disk, and for which a recorded version is in force, by path.
+    /// Returns the findings about skills of `library` that are broken on disk, and for which a recorded
+    /// version is in force, by path.
     pub fn recorded_in_force(&self, library: &Library) -> BTreeMap<String, Diagnostic> {
         if !library.snapshot.entries().iter().any(|entry| entry.state == State::Quarantined) {
             return BTreeMap::new();
@@ -116,8 +118,8 @@ impl Workspace {
         pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
     }
 
-    /// Returns a hint about skills below the directories given as roots, or else the working directory, for a library that has
-    /// none.
+    /// Returns a hint about skills below the directories given as roots, or else the working directory, for a
+    /// library without skills.
     pub fn hint_without_skills(&self) -> String {
         let (here, given) = (self.env.working_directory(), &self.options.roots);
         let directories: Vec<PathBuf> = if given.is_empty() {
@@ -145,7 +147,8 @@ impl Workspace {
         }
     }
 
-    /// Returns hints about skills that `library` leaves out, because they lie inside other skills, too deep or in hidden directories.
+    /// Returns hints about skills that `library` leaves out, because they lie inside other skills, too deep
+    /// or in hidden directories.
     ///
     /// Searches the directories a second time, so commands that only list skills do without.
     pub fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
@@ -206,7 +209,7 @@ impl Workspace {
         self.providers(places.iter().filter(is_read), &links, past)
     }
 
-    /// Reads all skills of all places, also of those that are not there yet, to follow changes.
+    /// Reads all skills of all places, missing ones included, to follow changes.
     pub fn open_to_follow(&self) -> Registry {
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);

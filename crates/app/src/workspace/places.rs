@@ -27,7 +27,7 @@ pub fn expect_directories(env: &Env, roots: &[PathBuf]) -> Result<(), Error> {
 }
 
 impl Workspace {
-    /// Returns every place that is searched, those that win first, and the problems of packs.
+    /// Returns every place that is searched, in order of precedence, and the problems of packs.
     pub fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         if self.options.roots.is_empty() {
             return self.settings.places(&self.config_input(), policy);
@@ -45,8 +45,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the places of a directory that the user names: where it is a project, the hidden directories that agents keep
-    /// skills in, which are sources of their own; then itself.
+    /// Returns the places of a directory that the user names: where it is a project, the hidden directories
+    /// that agents keep skills in, which are sources of their own; then itself.
     pub fn given_places(&self, kind: &str, root: &Path) -> Vec<Place> {
         let path = self.env.working_directory().join(root);
         let place = |name: &Path, path: PathBuf| {

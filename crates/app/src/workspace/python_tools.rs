@@ -10,8 +10,8 @@ use super::handle::Workspace;
 use crate::error::Error;
 
 impl Workspace {
-    /// Returns the public functions of the skill's `tools.py`, with the digest of the file that was read. Python's parser reads it
-    /// in the sandbox.
+    /// Returns the public functions of the skill's `tools.py`, with the digest of the file that was read.
+    /// Python's parser reads it in the sandbox.
     pub fn python_tools(&self, registry: &Registry, entry: &Entry) -> Result<(PythonTools, Digest), Error> {
         let path = SkillPath::new(PYTHON_FILE).map_err(|fault| Error::no(fault.to_string()))?;
         let content = pollster::block_on(registry.read(entry, &path, LineRange::default()))?;

@@ -47,8 +47,8 @@ impl Workspace {
         Err(Error::usage(message).hint("add it to `tools.offer`, or remove `reviews`"))
     }
 
-    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything, limited to `skills` unless
-    /// these are empty; `runner` runs what skills bring along.
+    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything,
+    /// limited to `skills` unless these are empty; `runner` runs what skills bring along.
     pub fn session_with(
         &self,
         options: SessionOptions,
@@ -63,8 +63,8 @@ impl Workspace {
         Ok(block_on(library.open_session(&request))?)
     }
 
-    /// Opens a library whose sessions have `options` and run things with `runner`, and whose agents are those configured;
-    /// `needed` ones must be sound.
+    /// Opens a library whose sessions have `options` and run things with `runner`, and whose agents are those
+    /// configured; `needed` ones must be sound.
     pub fn library(
         &self,
         options: SessionOptions,
@@ -162,7 +162,7 @@ pub fn narrowed(snapshot: &Snapshot, patterns: &[String]) -> Result<Option<Scope
     let mut allow = Vec::with_capacity(patterns.len());
     for text in patterns {
         let pattern = Pattern::for_scope(text)
-            .map_err(|fault| Error::usage(format!("--skills: `{text}` is no name of a skill: {fault}")))?;
+            .map_err(|fault| Error::usage(format!("--skills: `{text}` is not a name of a skill: {fault}")))?;
         if !snapshot.entries().iter().any(|entry| pattern.matches(&entry.source, entry.name().as_str())) {
             let error = Error::no(format!("--skills: no skill matches `{text}`"));
             let names = snapshot.active().map(|entry| entry.name().as_str());

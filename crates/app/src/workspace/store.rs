@@ -50,7 +50,7 @@ impl Workspace {
         self.settings.store_url.is_empty() && UnreadableState::find(&self.env).is_some_and(is_hidden)
     }
 
-    /// Returns the channels of the store whose skills are served, those that win first.
+    /// Returns the channels of the store whose skills are served, in order of precedence.
     pub fn served_channels(&self) -> &[String] {
         &self.served
     }
@@ -101,7 +101,7 @@ impl Workspace {
         })
     }
 
-    /// Opens the store at `location`, or that of the configuration; fails if there is none at `location`.
+    /// Opens the store at `location`, or that of the configuration; fails if there is not one at `location`.
     pub fn store_at(&self, location: Option<&str>) -> Result<Arc<dyn Store>, Error> {
         match location.map(|location| self.resolved(location)) {
             Some(location) if !is_there(&location) => Err(no_store(&location)),
@@ -109,7 +109,7 @@ impl Workspace {
         }
     }
 
-    /// Opens the store at `location`, or that of the configuration, and makes it if there is none.
+    /// Opens the store at `location`, or that of the configuration, and makes it if there is not one.
     pub fn store_to(&self, location: Option<&str>) -> Result<Arc<dyn Store>, Error> {
         match location {
             Some(location) => {
@@ -175,7 +175,8 @@ impl Workspace {
         is_served.then(|| ReleaseFollower::start(registry, self.lazy_store()))
     }
 
-    /// Returns the identities of the skills whose descriptions a catalog over its budget keeps first; names for usage without one.
+    /// Returns the identities of the skills whose descriptions a catalog over its budget keeps first; names
+    /// for usage without one.
     ///
     /// A store that is not there, or that cannot be read, counts as no usage.
     pub(super) fn preferred_skills(&self) -> Vec<String> {
@@ -255,7 +256,8 @@ impl Workspace {
     pub fn proposal_rules(&self) -> Result<ProposalRules, Error> {
         let settings = &self.settings.proposals;
         let patterns = |key: &str, texts: &[String]| -> Result<Vec<Pattern>, Error> {
-            let bad = |text: &str, fault| format!("proposals.{key}: `{text}` is no name of a skill: {fault}");
+            let bad =
+                |text: &str, fault| format!("proposals.{key}: `{text}` is not a name of a skill: {fault}");
             let pattern = |text: &String| {
                 Pattern::new(text).map_err(|fault| Error::usage(bad(text, fault.to_string())))
             };

@@ -25,9 +25,10 @@ pub(crate) use report::{described, print_skill};
 
 /// Adds skills from a repository, a directory, an archive or a server
 ///
-/// SOURCE is owner/repo on GitHub, perhaps with a path, #REF and @SKILL; the address of any git repository or of a page of one; a path
-/// such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server; https://HOST with an index of skills, such as another
-/// rep serve; npm:PACKAGE or pypi:PACKAGE. What arrives is checked and shown before it is put in place, in .agents/skills of the project or of the user, and
+/// SOURCE is owner/repo on GitHub, perhaps with a path, #REF and @SKILL; the address of any git repository or
+/// of a page of one; a path such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server;
+/// https://HOST with an index of skills, such as another rep serve; npm:PACKAGE or pypi:PACKAGE. What arrives
+/// is checked and shown before it is put in place, in .agents/skills of the project or of the user, and
 /// recorded in repertoire.lock. Scripts stay unapproved. A skill that is there is never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {

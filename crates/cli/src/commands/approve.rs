@@ -21,8 +21,9 @@ use repertoire_app::approvals::TRUST_HINT;
 
 /// Lets a skill run its tools and scripts, after showing what it will be able to do
 ///
-/// The approval holds for the skill as it is now. Any change of its files ends it; then this shows what changed. Whatever runs, runs
-/// in a sandbox. A tool that asks before every call does so until it is approved by name, with --tool. `rep revoke` takes it back.
+/// The approval holds for the skill as it is now. Any change of its files ends it; then this shows what
+/// changed. Whatever runs, runs in a sandbox. A tool that asks before every call does so until it is approved
+/// by name, with --tool. `rep revoke` takes it back.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     /// The skill
@@ -117,8 +118,9 @@ fn named(
     if let Some(other) = wanted.iter().find(|name| !asking.contains(&name.as_str())) {
         let error = CliError::usage(format!("`{skill}` has no tool `{other}` with `\"ask\": true`"));
         return Err(match asking.as_slice() {
-            [] => error
-                .hint("it has none that can be approved by name; without --tool, all its tools are approved"),
+            [] => error.hint(
+                "it has no tool that can be approved by name; without --tool, all its tools are approved",
+            ),
             names => error.hint(format!("these do: {}", names.join(", "))),
         });
     }

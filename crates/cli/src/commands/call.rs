@@ -25,8 +25,9 @@ const RUNS_NOTHING: &str = "`rep call` runs no tools and scripts of skills, whic
 
 /// Calls one tool as a model would, and prints what the model would read
 ///
-/// The tools are load_skill, unload_skill, read_skill_file, list_skill_files, list_skills and search_skills, or what the
-/// configuration calls them. Nothing is remembered from call to call, so load_skill always returns the instructions; `rep session` remembers.
+/// The tools are load_skill, unload_skill, read_skill_file, list_skill_files, list_skills and search_skills,
+/// or what the configuration calls them. Nothing is remembered from call to call, so load_skill always
+/// returns the instructions; `rep session` remembers.
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// The tool

@@ -27,8 +27,9 @@ const MAX_NAMES_SHOWN: usize = 50;
 
 /// Prints the catalog to put before an agent
 ///
-/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever the
-/// machine, except in the format compat, which tells where each skill lies. Skills whose author kept them for people (disable-model-invocation) are left out.
+/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget,
+/// whatever the machine, except in the format compat, which tells where each skill lies. Skills whose author
+/// kept them for people (disable-model-invocation) are left out.
 #[derive(Debug, Args)]
 pub(crate) struct CatalogArgs {
     /// The format of the catalog
@@ -41,14 +42,14 @@ pub(crate) struct CatalogArgs {
     budget: Option<usize>,
     /// Show the skills for this task in full if the budget is too small for all; `-` reads it from standard input
     ///
-    /// The others are named in one line. If the names take more than half of the room, skills that the task does not need are left
-    /// out, and the catalog says how many.
+    /// The others are named in one line. If the names take more than half of the room, skills that the task
+    /// does not need are left out, and the catalog says how many.
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
     /// Choose which of the other skills get their turn: any number, the next one for the next skills
     ///
-    /// A share of the budget goes to all skills by turns, so that each is shown at some time. The catalog is the same
-    /// for the same number.
+    /// A share of the budget goes to all skills by turns, so that each is shown at some time. The catalog is
+    /// the same for the same number.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "task")]
     epoch: u64,
     /// Put this skill first and mark it as the primary one
@@ -140,7 +141,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CatalogArgs) -> Res
     Ok(Exit::Success)
 }
 
-/// Returns the text of the task; nothing where there is none.
+/// Returns the text of the task; nothing where there is not one.
 fn task_text(args: &CatalogArgs) -> Result<String, CliError> {
     match args.task.as_deref() {
         Some("-") => standard_input::read_text("task"),
@@ -162,7 +163,7 @@ impl SeenSkills<'_> {
     }
 }
 
-/// Returns the skills that `task` needs, of those that are seen, and keeps the index for the next run.
+/// Returns the visible skills that `task` needs, and keeps the index for the next run.
 fn rank(
     workspace: &Workspace,
     searchable: &SearchableLibrary,
@@ -306,7 +307,7 @@ fn report_task(ui: &mut Ui, report: &CatalogReport, needed: Option<&TaskRanking>
         let is_turn = |skill: &&SkillTier| skill.reason == Reason::FairShare;
         let names: Vec<&str> = report.tiers.iter().filter(is_turn).map(|skill| skill.name.as_str()).collect();
         let (count, epoch) = (names.len(), ranking.task().epoch);
-        // If there are none, the skills of this turn are shown for the task.
+        // If there are not any, the skills of this turn are shown for the task.
         let names = if names.is_empty() { String::new() } else { format!(": {}", listed(&names)) };
         writeln!(ui.err(), "by turns ({count}, epoch {epoch}, all within {turns}){names}")?;
     }

@@ -27,10 +27,10 @@ use crate::wire::{Library, Workspace, load, skill_directory};
 
 /// Checks skills and shows what is wrong with them
 ///
-/// Without an argument, every skill of the library is checked. An argument is a skill by NAME or by the path of its
-/// directory or SKILL.md, or a directory of skills. A plugin.json and a marketplace.json in the directory, or in the
-/// project where there is no argument, are checked with them. Exits with 0 when there is nothing worse than warnings, with 1 when
-/// there is an error.
+/// Without an argument, every skill of the library is checked. An argument is a skill by NAME or by the path
+/// of its directory or SKILL.md, or a directory of skills. A plugin.json and a marketplace.json in the
+/// directory, or in the project where there is no argument, are checked with them. Exits with 0 when there is
+/// nothing worse than warnings, with 1 when there is an error.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// The skills to check, by name or path

@@ -11,8 +11,8 @@ use crate::ui::Ui;
 
 /// Prints the script that completes commands and skill names in a shell
 ///
-/// In bash: `source <(rep completions bash)` in ~/.bashrc. In zsh: the same in ~/.zshrc. In fish: `rep completions
-/// fish | source` in ~/.config/fish/config.fish. Print it again after an upgrade.
+/// In bash: `source <(rep completions bash)` in ~/.bashrc. In zsh: the same in ~/.zshrc. In fish:
+/// `rep completions fish | source` in ~/.config/fish/config.fish. Print it again after an upgrade.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -18,8 +18,8 @@ const LOADS: usize = 3;
 
 /// Shows the tokens that loading skills on demand saves
 ///
-/// Compares the instructions and tools of all skills in every prompt with the catalog, the tools that open skills, and three loaded skills
-/// of median length.
+/// Compares the instructions and tools of all skills in every prompt with the catalog, the tools that open
+/// skills, and three loaded skills of median length.
 #[derive(Debug, Args)]
 pub(crate) struct CostArgs {
     /// The number of turns that the saving is multiplied by

@@ -18,15 +18,16 @@ use crate::wire::{Library, Workspace};
 
 /// Switches skills off for all agents, or for one client
 ///
-/// A disabled skill stays where it is, and does not exist for agents: no catalog, list, search or tool has it, and no
-/// MCP client is offered it. `rep list --all`, `rep explain` and `rep doctor` tell which file disables it. Its name is
-/// added to `disabled` in the user's configuration file, and everything else in the file stays as it is. Sessions and
-/// servers that run already follow when they are started again.
+/// A disabled skill stays where it is, and does not exist for agents: no catalog, list, search or tool has
+/// it, and no MCP client is offered it. `rep list --all`, `rep explain` and `rep doctor` tell which file
+/// disables it. Its name is added to `disabled` in the user's configuration file, and everything else in the
+/// file stays as it is. Sessions and servers that run already follow when they are started again.
 ///
-/// Clients that read skills from files do not ask rep. So links to the skill that `rep link`, `rep add` and `rep adopt` made are
-/// removed, and clients that read it still are told by their own switch: Claude Code by skillOverrides in settings.json, Codex by
-/// skills.config in config.toml, opencode by permission.skill in opencode.json. Each change is shown and recorded, and
-/// `rep enable` takes it back. A file that cannot be changed is reported, and the others are changed all the same; then the exit code is 1.
+/// Clients that read skills from files do not ask rep. So links to the skill that `rep link`, `rep add` and
+/// `rep adopt` made are removed, and clients that read it still are told by their own switch: Claude Code by
+/// skillOverrides in settings.json, Codex by skills.config in config.toml, opencode by permission.skill in
+/// opencode.json. Each change is shown and recorded, and `rep enable` takes it back. A file that cannot be
+/// changed is reported, and the others are changed all the same; then the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct DisableArgs {
     /// The skills, as NAME, as SOURCE:NAME, or as a pattern such as 'pdf-*'

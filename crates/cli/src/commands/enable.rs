@@ -25,9 +25,9 @@ const WORDS: ChangeWords =
 
 /// Switches skills on again that are disabled
 ///
-/// Takes them out of `disabled` in the user's configuration file, makes the links again that `rep disable` removed, and takes back
-/// what it wrote into the configuration of clients, unless that was changed since. A skill that a pattern or another file disables
-/// too is reported with the command that enables it.
+/// Takes them out of `disabled` in the user's configuration file, makes the links again that `rep disable`
+/// removed, and takes back what it wrote into the configuration of clients, unless that was changed since. A
+/// skill that a pattern or another file disables too is reported with the command that enables it.
 #[derive(Debug, Args)]
 pub(crate) struct EnableArgs {
     /// The skills, as NAME, as SOURCE:NAME, or as a pattern that is in the file

@@ -22,8 +22,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// Prints what agents did with skills
 ///
-/// The newest events, the oldest of them first. With --json, one object per line, as https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md
-/// describes them.
+/// The newest events, the oldest of them first. With --json, one object per line, as
+/// https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md describes them.
 #[derive(Debug, Args)]
 pub(crate) struct EventsArgs {
     /// Only events about this skill
@@ -97,7 +97,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// Returns the events since the last time. A store that does not answer has none; the first time, there is a warning.
+    /// Returns the events since the last time. A store that does not answer has no events; the first time, there is a warning.
     fn next(
         &mut self,
         journal: &dyn Journal,

@@ -18,9 +18,10 @@ use repertoire_app::review::{deleted_skill, record_current, recovered_library};
 
 /// Lists the versions of a skill, compares them, and restores one
 ///
-/// Sessions and servers record every change of a skill that they see, `rep call` what it loads, and `rep add`, `rep update` and `rep remove`
-/// what they change; the list records the skill as it is now. --restore replaces the files all at once, and the restored state is a new
-/// version. A skill that was deleted comes back.
+/// Sessions and servers record every change of a skill that they see, `rep call` what it loads, and
+/// `rep add`, `rep update` and `rep remove` what they change; the list records the skill as it is now.
+/// --restore replaces the files all at once, and the restored state is a new version. A skill that was
+/// deleted comes back.
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
     /// The skill, as NAME or as SOURCE:NAME
@@ -29,7 +30,8 @@ pub(crate) struct HistoryArgs {
     /// List the versions that `rep publish` put into this store: postgres://user@host/database or the path of a SQLite file
     #[arg(long, value_name = "URL", conflicts_with_all = ["diff", "restore"])]
     store: Option<String>,
-    /// Show what changed from one version to another; without the newer one, to the files as they are now; without any, since the newest
+    /// Show what changed from one version to another; without the newer one, to the files as they are now;
+    /// without any, since the newest
     #[arg(long, value_name = "VERSION", num_args = 0..=2, conflicts_with = "restore")]
     diff: Option<Vec<u64>>,
     #[command(flatten)]

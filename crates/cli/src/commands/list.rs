@@ -25,8 +25,9 @@ const DIGEST_CHARS: usize = "sha256:".len() + 12;
 
 /// Lists the skills
 ///
-/// Shows every active skill, the clients on this machine that get it, and the source it comes from; `!` marks one with findings. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Instructions and files are not checked; `rep check` does that.
+/// Shows every active skill, the clients on this machine that get it, and the source it comes from; `!` marks
+/// one with findings. Two skills of one name are never merged: the first source wins, and the other is shown
+/// by --all. Instructions and files are not checked; `rep check` does that.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only these skills, as NAME or as SOURCE:NAME, in whatever state
@@ -46,16 +47,18 @@ pub(crate) struct ListArgs {
     origin: bool,
     /// Show only skills that differ from the records of their installers, and exit with 1 if there are any
     ///
-    /// Reads repertoire.lock of `rep add`, skills-lock.json and .skill-lock.json of `npx skills`, apm.lock.yaml, agents.lock of dotagents,
-    /// what `gh skill` writes into the frontmatter, .openskills.json and .clawhub/origin.json, and computes the hash that each of them
-    /// records. Nothing is fetched. Exits with 1 if a skill was changed since it was installed, if one is missing, or if a record cannot be
+    /// Reads repertoire.lock of `rep add`, skills-lock.json and .skill-lock.json of `npx skills`,
+    /// apm.lock.yaml, agents.lock of dotagents, what `gh skill` writes into the frontmatter, .openskills.json
+    /// and .clawhub/origin.json, and computes the hash that each of them records. Nothing is fetched. Exits
+    /// with 1 if a skill was changed since it was installed, if one is missing, or if a record cannot be
     /// read.
     #[arg(long, requires = "origin", conflicts_with_all = ["all", "digest", "tokens"])]
     changed: bool,
     /// Show only skills that are there more than once
     ///
-    /// Shows skills of one name in several directories, and whether their files are the same, and skills of different names with the same
-    /// files. A link to a skill is not a second one. `rep adopt` gathers copies in one place.
+    /// Shows skills of one name in several directories, and whether their files are the same, and skills of
+    /// different names with the same files. A link to a skill is not a second one. `rep adopt` gathers copies
+    /// in one place.
     #[arg(long, conflicts_with_all = ["all", "digest", "tokens", "origin"])]
     duplicates: bool,
     /// Show the differences between the first and each of the others
@@ -267,8 +270,8 @@ fn in_ids(clients: &[SeeingClientView]) -> String {
     }
 }
 
-/// Returns the source `label` in short words: `claude` for the user's `.claude/skills`, `project:claude` for that of the project.
-/// `--json` has the whole label.
+/// Returns the source `label` in short words: `claude` for the user's `.claude/skills`, `project:claude` for
+/// that of the project. `--json` has the whole label.
 fn short_source(label: &str) -> String {
     let (tier, path) = label.split_once(':').unwrap_or(("", label));
     let parts = path.rsplit('/').map(|part| part.trim_start_matches(['.', '$']));

@@ -31,10 +31,11 @@ pub(crate) struct MigrateArgs {
 /// A layout that skills are made of.
 #[derive(Debug, Subcommand)]
 enum Layout {
-    /// Converts every role to a skill: ROLE/system_prompt.md or ROLE/prompt.jinja2, with task_prompt.md and config.yaml if they exist
+    /// Converts every role to a skill: ROLE/system_prompt.md or ROLE/prompt.jinja2, with task_prompt.md and
+    /// config.yaml if they exist
     ///
-    /// Shows what it would write, and writes it with --write. Existing files are never overwritten, and the files of
-    /// the roles stay as they are: a role that has a skill uses it, and the others work as before.
+    /// Shows what it would write, and writes it with --write. Existing files are never overwritten, and the
+    /// files of the roles stay as they are: a role that has a skill uses it, and the others work as before.
     Roles(RolesArgs),
 }
 
@@ -180,7 +181,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Res
             hint_at_split(ui, &found.roles)?;
         }
     }
-    // A plan that finds everything done is no failure; a skill that was to be written and was not is one.
+    // A plan that finds everything done is not a failure; a skill that was to be written and was not is one.
     let is_done =
         |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!args.write && role.is_there());
     let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
@@ -290,7 +291,7 @@ fn agent(agents: &AgentFiles<'_>, role: &RoleFiles, split: &RoleSplit) -> AgentJ
     }
 }
 
-/// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about those that do.
+/// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about the files that do.
 fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
     let mut notes = Vec::new();
     let (config, path) = (Path::new(&agent.config), agent.prompt_file());

@@ -17,8 +17,8 @@ use crate::ui::{Ui, escape};
 
 /// Makes a new skill
 ///
-/// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they are.
-/// They go to the nearest .agents/skills of the project, or to a new one in the working directory.
+/// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they
+/// are. They go to the nearest .agents/skills of the project, or to a new one in the working directory.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
     /// The name: a-z, 0-9 and single hyphens, at most 64 characters
@@ -75,7 +75,7 @@ fn standard_name(given: &str) -> Result<SkillName, CliError> {
         return Ok(name);
     }
     let reason = faults.first().map_or_else(|| "is empty".to_owned(), ToString::to_string);
-    let error = CliError::usage(format!("`{given}` is no name for a skill: it {reason}"));
+    let error = CliError::usage(format!("`{given}` is not a name for a skill: it {reason}"));
     Err(match suggestion(given) {
         Some(name) => error.hint(format!("did you mean `{name}`?")),
         None => error,

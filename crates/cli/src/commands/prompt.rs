@@ -20,9 +20,10 @@ use crate::wire::{Workspace, report};
 
 /// Prints the system prompt of an agent or of a role
 ///
-/// Of an agent: its own prompt, the instructions of the skills it uses, its own instructions, hints, and the catalog
-/// of what it may see. Of a role: the catalog and the instructions of the skill of that name; else the system_prompt.md
-/// that `roles.directories` hold for it; else one sentence. With both, the agent's own parts and the role's. Exactly the text and nothing else goes to the output.
+/// Of an agent: its own prompt, the instructions of the skills it uses, its own instructions, hints, and the
+/// catalog of what it may see. Of a role: the catalog and the instructions of the skill of that name; else
+/// the system_prompt.md that `roles.directories` hold for it; else one sentence. With both, the agent's own
+/// parts and the role's. Exactly the text and nothing else goes to the output.
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
     /// The agent, as the configuration names it; with --role, the agent that has the role

@@ -171,7 +171,7 @@ fn open(workspace: &Workspace, given: &Path) -> Result<Library, CliError> {
         return Err(CliError::usage(format!("there is no directory {shown}")));
     }
     let places = workspace.given_places("path", skill_directory(given));
-    // What is disabled here is not disabled for those that the library is published for.
+    // What is disabled here is not disabled for the people that the library is published for.
     let mut policy = workspace.settings.policy.clone();
     policy.disabled.clear();
     policy.kit = None;

@@ -21,8 +21,8 @@ use crate::wire::Workspace;
 
 /// Removes skills that `rep add` added
 ///
-/// The directory of the skill, the links of clients that lead to it and its entry in repertoire.lock go together. A skill that was changed
-/// since it was added stays, unless --force is given.
+/// The directory of the skill, the links of clients that lead to it and its entry in repertoire.lock go
+/// together. A skill that was changed since it was added stays, unless --force is given.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// The skills, or the sources whose skills are removed
@@ -165,7 +165,7 @@ fn removal(
         }
         let other = installed.others.first()?;
         if other.is_empty() {
-            return Some("is no directory any more".to_owned());
+            return Some("is not a directory any more".to_owned());
         }
         Some(format!("has other files, such as {other}, which would go with it"))
     });

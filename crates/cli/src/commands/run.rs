@@ -157,7 +157,7 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
     let given: Value = serde_json::from_str(text)
         .map_err(|error| CliError::usage("`--args` is not JSON").because(error).hint(OBJECT))?;
     if !given.is_object() {
-        return Err(CliError::usage("`--args` is no JSON object").hint(OBJECT));
+        return Err(CliError::usage("`--args` is not a JSON object").hint(OBJECT));
     }
     Ok(json!({"skill": args.skill, "tool": args.tool, "arguments": given}))
 }

@@ -24,8 +24,9 @@ const LABEL: usize = 7;
 
 /// Finds the skills that a task needs
 ///
-/// Ranks the skills that agents are offered by the words and the meaning of the query, and tells why each was found and which section of
-/// its instructions to read. Any text will do; there is no syntax. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md tells more.
+/// Ranks the skills that agents are offered by the words and the meaning of the query, and tells why each was
+/// found and which section of its instructions to read. Any text will do; there is no syntax.
+/// https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md tells more.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// The task in any words, which need no quotes; - reads it from standard input
@@ -88,7 +89,7 @@ fn query(args: &SearchArgs) -> Result<String, CliError> {
     standard_input::read_text("query")
 }
 
-/// Returns whether models are offered a skill with `tag`, of those that the agent may see.
+/// Returns whether models are offered a skill with `tag`, of the skills that the agent may see.
 fn is_tagged(library: &Library, agent: Option<&Agent>, tag: &str) -> bool {
     let tag = tag.to_lowercase();
     let mut offered = library.snapshot.entries().iter().filter(|entry| entry.is_offered());

@@ -24,8 +24,9 @@ use crate::wire::{Workspace, report};
 
 /// Opens one session over standard input and output, one JSON object per line
 ///
-/// Write {"op":"catalog"}, {"op":"tools"}, {"op":"call","tool":"load_skill","arguments":{"name":"git"}} and so on; each line is
-/// answered with one line. The session ends with the input. https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/session.md describes every operation.
+/// Write {"op":"catalog"}, {"op":"tools"}, {"op":"call","tool":"load_skill","arguments":{"name":"git"}} and
+/// so on; each line is answered with one line. The session ends with the input.
+/// https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/session.md describes every operation.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
     #[command(flatten)]

@@ -18,8 +18,8 @@ use crate::wire::{Library, Workspace};
 
 /// Prints a skill's instructions, one of its files, or the list of them
 ///
-/// Without further options the instructions are printed byte for byte, without the frontmatter. On a terminal,
-/// characters that would do harm there are shown as escapes.
+/// Without further options the instructions are printed byte for byte, without the frontmatter. On a
+/// terminal, characters that would do harm there are shown as escapes.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// The skill, as NAME or as SOURCE:NAME
@@ -39,8 +39,9 @@ pub(crate) struct ShowArgs {
     file: Option<String>,
     /// List the files of the skill, or those below this directory of it
     ///
-    /// Paths are relative to the skill, sorted. The description of a file is its first heading or comment, if that says more than the name of
-    /// the file. Hidden files, links and special files are not part of a skill.
+    /// Paths are relative to the skill, sorted. The description of a file is its first heading or comment, if
+    /// that says more than the name of the file. Hidden files, links and special files are not part of a
+    /// skill.
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(group = "what", conflicts_with = "lines")]
     files: Option<String>,
@@ -198,7 +199,7 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
         _ => SkillPath::new(file),
     };
     path.map(|path| Some((kind, path)))
-        .map_err(|fault| CliError::no(format!("`{file}` is no path in a skill")).because(fault))
+        .map_err(|fault| CliError::no(format!("`{file}` is not a path in a skill")).because(fault))
 }
 
 /// Returns the requested lines of the file `path`.
@@ -232,7 +233,7 @@ fn expect_lines(args: &ShowArgs, total: usize) -> Result<(), CliError> {
 fn line_range(text: &str) -> Result<LineRange, String> {
     let number = |part: &str| match part {
         "" => Ok(None),
-        _ => part.parse::<usize>().map(Some).map_err(|_| format!("`{part}` is no line number")),
+        _ => part.parse::<usize>().map(Some).map_err(|_| format!("`{part}` is not a line number")),
     };
     let range = match text.split_once(':') {
         Some((start, end)) => LineRange::new(number(start)?, number(end)?),

@@ -21,13 +21,13 @@ use crate::wire::{Workspace, shell_word};
 
 /// Restores the skills that repertoire.lock lists, exactly as they were added
 ///
-/// Skills that are missing are taken from the store of fetched skills, or else fetched at the recorded version. Skills that were changed
-/// here are left alone, unless --force is given. With --frozen nothing is written, and the exit code is 1 if something differs from the
-/// lock.
+/// Skills that are missing are taken from the store of fetched skills, or else fetched at the recorded
+/// version. Skills that were changed here are left alone, unless --force is given. With --frozen nothing is
+/// written, and the exit code is 1 if something differs from the lock.
 ///
-/// With --import, skills of .agents/skills that `npx skills` (skills-lock.json), apm, dotagents, `gh skill`, openskills or clawhub
-/// recorded are entered in repertoire.lock, if they are here as they were installed. Nothing is fetched. From then on `rep update` follows
-/// their sources.
+/// With --import, skills of .agents/skills that `npx skills` (skills-lock.json), apm, dotagents, `gh skill`,
+/// openskills or clawhub recorded are entered in repertoire.lock, if they are here as they were installed.
+/// Nothing is fetched. From then on `rep update` follows their sources.
 #[derive(Debug, Args)]
 pub(crate) struct SyncArgs {
     /// Restore the skills of the user instead of the project

@@ -29,9 +29,9 @@ use repertoire_model::text::count;
 
 /// Brings added skills up to date, and keeps local edits
 ///
-/// Shows what changed in the source, then merges it, file by file, with what was edited here since. Where both changed the same lines,
-/// the skill stays as it is, and a copy with markers is written to .repertoire/conflicts; --resolved puts the copy in place once it is
-/// edited.
+/// Shows what changed in the source, then merges it, file by file, with what was edited here since. Where
+/// both changed the same lines, the skill stays as it is, and a copy with markers is written to
+/// .repertoire/conflicts; --resolved puts the copy in place once it is edited.
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
     /// The skills; all by default
@@ -43,7 +43,8 @@ pub(crate) struct UpdateArgs {
     /// A file with the token for the server of an index
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Only show what would change; the exit code is 1 if something would. Skills that the source renamed or removed stay and do not count
+    /// Only show what would change; the exit code is 1 if something would. Skills that the source renamed or
+    /// removed stay and do not count
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Put copies in place whose conflicts are resolved

@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str) -> Result<SocketAddr, CliError> {
     let address = text.parse().ok();
     let address = address.or_else(|| local(text.strip_prefix("localhost:").unwrap_or(text)));
     address.ok_or_else(|| {
-        CliError::usage(format!("`{text}` is no address to listen on"))
+        CliError::usage(format!("`{text}` is not an address to listen on"))
             .hint("write 127.0.0.1:7437, [::1]:7437, localhost:7437, or a port alone")
     })
 }

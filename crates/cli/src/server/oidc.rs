@@ -54,6 +54,6 @@ fn expect_known(
     let mut unknown = agents.map(|name| ("agent", name)).chain(kits.map(|name| ("kit", name)));
     unknown.next().map_or(Ok(()), |(noun, name)| {
         let (group, name) = (escape(group), escape(name));
-        Err(CliError::usage(format!("`oidc.groups.{group}` has the {noun} `{name}`, which there is none of")))
+        Err(CliError::usage(format!("`oidc.groups.{group}` has the {noun} `{name}`, which does not exist")))
     })
 }

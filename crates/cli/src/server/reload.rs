@@ -52,7 +52,7 @@ impl AccessReader {
         Ok((access, self.files(&workspace)))
     }
 
-    /// Returns the files with configuration and tokens, those that do not exist yet included.
+    /// Returns the files with configuration and tokens, including files that do not exist yet.
     fn files(&self, workspace: &Workspace) -> Vec<PathBuf> {
         let ConfigFiles { found, absent, .. } = self.workspace.config_input().files();
         let here = self.workspace.env.working_directory();

@@ -1,7 +1,7 @@
 //! Makes untrusted text harmless on a terminal.
 //!
-//! Skill content may hold escape sequences that move the cursor, set the title or recolour what was printed before,
-//! and characters that are invisible or turn the text around. They are shown instead of obeyed.
+//! Skill content may hold escape sequences that move the cursor, set the title or recolour what was printed
+//! before, and characters that are invisible or turn the text around. They are shown instead of obeyed.
 
 use std::borrow::Cow;
 

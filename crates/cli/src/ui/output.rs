@@ -217,7 +217,7 @@ impl Ui {
     }
 }
 
-/// Returns `document` with the keys of `error`. One that is no object becomes the key `data`.
+/// Returns `document` with the keys of `error`. One that is not an object becomes the key `data`.
 fn with_error(document: Value, error: Map<String, Value>) -> Value {
     let mut keys = match document {
         Value::Null => Map::new(),

@@ -99,8 +99,8 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// Returns the excerpt with about `room` bytes of the line, or `None` where the range does not lie in the text: the file has
-    /// changed since it was judged.
+    /// Returns the excerpt with about `room` bytes of the line, or `None` where the range does not lie in the
+    /// text: the file has changed since it was judged.
     fn of(text: &str, range: &Range<usize>, room: usize) -> Option<Self> {
         let before = text.get(..range.start)?;
         let start = before.rfind('\n').map_or(0, |index| index + 1);

@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Returns `text` with line ends between words, so that lines have at most `width` columns where words allow it. A command in backticks
-/// stays on one line, where it can be copied.
+/// Returns `text` with line ends between words, so that lines have at most `width` columns where words allow
+/// it. A command in backticks stays on one line, where it can be copied.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
     let mut wrapped = String::new();
     let mut room = width;

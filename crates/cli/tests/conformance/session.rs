@@ -21,7 +21,8 @@ struct Cases {
 struct Case {
     id: String,
     about: String,
-    /// Options of `rep session`, beside `--config repertoire.toml` or, where there is none, `--root skills`.
+    /// Options of `rep session`, beside `--config repertoire.toml` or, where there is not one,
+    /// `--root skills`.
     #[serde(default)]
     args: Vec<String>,
     /// The message if no session opens, because `repertoire.toml` is the project's and not one that the user

@@ -10,8 +10,8 @@ use repertoire_exec::{ExceededLimit, Job, JobLimits, RunEnding, RunOutcome};
 use crate::probe::{Target, processes_with};
 use crate::world::{World, is_empty, sandboxes, stderr, stdout};
 
-/// Shows that a program in Python comes through without limits and does not within them. It holds for `HOLD` seconds what it took: in a
-/// sandbox longer than it takes to notice on the busiest machine.
+/// Shows that a program in Python comes through without limits and does not within them. It holds for `HOLD`
+/// seconds what it took: in a sandbox longer than it takes to notice on the busiest machine.
 #[track_caller]
 fn check(program: &str, limit: impl Fn(&mut JobLimits), is_right: impl Fn(&RunOutcome) -> bool) {
     let program = |hold: u32| {

@@ -1,4 +1,4 @@
-//! Tests of the rights that grants give, and of those that no grant gives.
+//! Tests of the rights that grants give, and of the rights that no grant gives.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -424,7 +424,7 @@ fn a_repository_is_read_with_its_git_directory_elsewhere_and_never_written() {
         assert_eq!(stdout(&outcome), "first\n", "{name} {}", stderr(&outcome));
         assert!(outcome.aftermath.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
         assert!([tree(&world.path("project/.git")), tree(&world.path("linked"))] == before, "{name}");
-        // A checkout elsewhere is none of its business.
+        // A checkout elsewhere is not its business.
         job.grants.repository = Some(world.path("project"));
         assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::InvalidJob, "{name}");
         world.write("thief/.git", &format!("gitdir: {main}/worktrees/linked\n"));

@@ -86,7 +86,7 @@ def works(family, kind):
 
 
 def reaches_request(request):
-    """Returns whether a request for a terminal gets to a file that is none."""
+    """Returns whether a request for a terminal gets to something other than a terminal."""
     try:
         fcntl.ioctl(os.pipe()[0], request, b"x" + bytes(7))
     except OSError as error:

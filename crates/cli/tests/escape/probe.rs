@@ -76,7 +76,8 @@ impl Target {
         Self { world, victim, _tcp: tcp, _udp: udp, _sockets: sockets, arguments }
     }
 
-    /// Returns everything there is in the place but for scratch directories: type, mode, owner, time and content.
+    /// Returns everything there is in the place but for scratch directories: type, mode, owner, time and
+    /// content.
     fn state(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let mut pending = vec![self.world.path("")];

@@ -1,4 +1,5 @@
-//! A module lives in `repertoire-app` if it brings crates together that do not know each other; otherwise it belongs below.
+//! A module lives in `repertoire-app` if it brings crates together that do not know each other; otherwise it
+//! belongs below.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The most lines of Rust that the crates may have, tests left out. A change that needs more raises the number by its own budget and
-//! says why.
+//! The most lines of Rust that the crates may have, tests left out. A change that needs more raises the
+//! number by its own budget and says why.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! Reads the modules of a crate from its sources, and resolves the paths in them to the files that define the items.
+//! Reads the modules of a crate from its sources, and resolves the paths in them to the files that define the
+//! items.
 //!
-//! A module is a file. The reader knows as much of Rust as that takes: comments, literals, attributes, items and paths.
-//! `use` trees and re-exports are followed; items under `#[cfg(test)]` are left out.
+//! A module is a file. The reader knows as much of Rust as that takes: comments, literals, attributes, items
+//! and paths. `use` trees and re-exports are followed; items under `#[cfg(test)]` are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -146,7 +147,7 @@ fn tokens(text: &str) -> Vec<String> {
             at = match (next, chars.get(at + 2)) {
                 (Some('\\'), _) => (at + 3..chars.len()).find(|end| chars[*end] == '\'').unwrap_or(at) + 1,
                 (_, Some('\'')) => at + 3,
-                // A lifetime: its name is no path.
+                // A lifetime: its name is not a path.
                 _ => at + 1 + chars[at + 1..].iter().take_while(|c| is_word(**c)).count(),
             };
         } else if is_word(c) {
@@ -238,7 +239,8 @@ fn without_tests(tokens: &[String]) -> Vec<String> {
     kept
 }
 
-/// Returns the module that `tokens` are the text of, and the names of the modules that it declares in other files.
+/// Returns the module that `tokens` are the text of, and the names of the modules that it declares in other
+/// files.
 fn parse(tokens: &[String]) -> (Module, Vec<String>) {
     let mut module = Module::default();
     let mut declared = Vec::new();

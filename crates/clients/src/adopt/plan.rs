@@ -123,7 +123,7 @@ fn copies<'l>(
     for copies in copies.values_mut() {
         let movable = copies.iter().filter(|copy| copy.fixed.is_none());
         let movable: Vec<PathBuf> = movable.map(|copy| paths::resolved(&copy.path)).collect();
-        // A link to a copy is no copy.
+        // A link to a copy is not a copy.
         copies.retain(|copy| copy.fixed.is_none() || !movable.contains(&paths::resolved(&copy.path)));
     }
     copies.retain(|_, copies| copies.iter().any(|copy| copy.fixed.is_none()));
@@ -189,8 +189,8 @@ pub fn plan(
     Ok(plan)
 }
 
-/// The files of a copy that are no part of the skill, each with the checksum of its bytes or of the target of a link; `None` for all
-/// that is not compared, such as a large file.
+/// The files of a copy that are not part of the skill, each with the checksum of its bytes or of the target
+/// of a link; `None` for all that is not compared, such as a large file.
 type OtherFiles = BTreeMap<String, Option<Digest>>;
 
 /// Returns the hidden files and links in `directory`, and those in hidden directories.
@@ -216,8 +216,8 @@ fn other_files(read: OtherFilesReader<'_>, directory: &Path) -> Result<OtherFile
     Ok(others)
 }
 
-/// Returns the paths of the entries of the directory at `path`, which itself is called `name`; `None` if it cannot be read or has a name
-/// that is not UTF-8.
+/// Returns the paths of the entries of the directory at `path`, which itself is called `name`; `None` if it
+/// cannot be read or has a name that is not UTF-8.
 fn names_in(path: &Path, name: &str) -> Option<Vec<String>> {
     let inner = |child: io::Result<DirEntry>| Some(format!("{name}/{}", child.ok()?.file_name().to_str()?));
     path.read_dir().ok()?.map(inner).collect()
@@ -274,7 +274,7 @@ fn gathered(
             )
         });
     }
-    // Something else may stand in the one place: a link, or a directory that is no skill.
+    // Something else may stand in the one place: a link, or a directory that is not a skill.
     if target.symlink_metadata().is_ok()
         && !copies.iter().any(|copy| copy.fixed.is_none() && is_target(&copy))
     {

@@ -1,7 +1,7 @@
 //! The record of gathered copies, and the originals below `.agents/.repertoire-adopted`.
 //!
-//! A project's record may come from a cloned repository. So it names nothing but directories of skills that clients read, and the place
-//! of an original follows from its path and is not recorded.
+//! A project's record may come from a cloned repository. So it names nothing but directories of skills that
+//! clients read, and the place of an original follows from its path and is not recorded.
 
 use std::path::{Path, PathBuf};
 

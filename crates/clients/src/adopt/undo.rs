@@ -17,7 +17,7 @@ pub struct AdoptUndo {
     /// The copies that are not where they were.
     pub copies: Vec<RestoredCopy>,
     steps: Vec<PathStep>,
-    /// The record without those that are put back.
+    /// The record without the copies that are put back.
     record: AdoptedRecord,
     links: LinkRecord,
 }

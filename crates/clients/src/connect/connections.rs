@@ -101,8 +101,8 @@ impl Connection {
         self.values("--root").into_iter().map(PathBuf::from).collect()
     }
 
-    /// Returns `true` if the server may offer the skill in `directory`, links resolved: it is restricted to no directories, or to one
-    /// around it.
+    /// Returns `true` if the server may offer the skill in `directory`, links resolved: it is restricted to
+    /// no directories, or to one around it.
     pub fn may_offer(&self, places: &Places, directory: &Path) -> bool {
         let mut roots = self.roots().into_iter().map(|root| places.project().join(root));
         let has = |root: PathBuf| root.canonicalize().is_ok_and(|root| directory.starts_with(root));
@@ -114,7 +114,7 @@ impl Connection {
         self.values("--config").first().map(PathBuf::from)
     }
 
-    /// Returns the reason that the server refuses a word among its arguments, and a hint. `settings` are those that it reads.
+    /// Returns the reason that the server refuses a word among its arguments, and a hint. It reads `settings`.
     pub fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
@@ -160,8 +160,8 @@ impl Connection {
     }
 }
 
-/// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or understood have
-/// none.
+/// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or
+/// understood have no connections.
 pub fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     let files = files(places).into_iter();
     files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path)).collect()

@@ -1,5 +1,5 @@
-//! Skills that a client reads from more than one directory, and clients that have the server twice. A skill that is offered twice costs
-//! its catalog entry twice, and a model may take either.
+//! Skills that a client reads from more than one directory, and clients that have the server twice. A skill
+//! that is offered twice costs its catalog entry twice, and a model may take either.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::canonicalize;
@@ -70,8 +70,8 @@ pub fn connected_to_all(connections: &[Connection]) -> BTreeSet<&'static str> {
 }
 
 impl ClientFiles {
-    /// Returns the files around `library`, with the links `planned`, each with the real directory of its skill, for the clients on
-    /// this machine, the clients with `connections`, and `also`.
+    /// Returns the files around `library`, with the links `planned`, each with the real directory of its
+    /// skill, for the clients on this machine, the clients with `connections`, and `also`.
     pub fn new(
         library: OpenLibrary<'_>,
         places: &Places,
@@ -98,8 +98,8 @@ impl ClientFiles {
         routes.filter(|route| route.plugin.is_none())
     }
 
-    /// Returns the message that `client` reads some of `names` from more than one directory, and a hint what to do. `present` are the
-    /// clients on this machine.
+    /// Returns the message that `client` reads some of `names` from more than one directory, and a hint what
+    /// to do. `present` are the clients on this machine.
     pub fn read_twice(
         &self,
         places: &Places,

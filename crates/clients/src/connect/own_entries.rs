@@ -13,8 +13,8 @@ use crate::client::{Client, Server};
 /// Recognizes entries of this program: they start `rep serve`, whatever the path, or the very file that runs now, or
 /// they have the name that is given by default and an address that `rep serve --http` has on this machine.
 ///
-/// An address says nothing about what answers there, so others, of other machines or under other names, are taken for
-/// other servers.
+/// An address says nothing about what answers there, so others, of other machines or under other names, are
+/// taken for other servers.
 #[derive(Debug)]
 pub struct OwnEntries {
     /// The paths of the program that runs, which need not be called `rep`.

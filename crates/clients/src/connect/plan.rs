@@ -44,7 +44,7 @@ pub struct ConnectPlan {
     pub path: PathBuf,
     /// The entry.
     pub entry: Map<String, Value>,
-    /// The change, or the reason that there is none.
+    /// The change, or the reason that there is not one.
     pub step: Result<ConnectStep, Error>,
     /// The warnings about it.
     pub warnings: Vec<String>,
@@ -274,8 +274,8 @@ impl Planner<'_> {
         Ok((path, text))
     }
 
-    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that exists, or
-    /// else the last candidate.
+    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that
+    /// exists, or else the last candidate.
     fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, Error> {
         let found: Result<Vec<Candidate>, Error> =
             candidates.iter().map(|path| self.candidate(path)).collect();
@@ -335,8 +335,8 @@ fn not_ours(path: &Path, options: &ConnectOptions) -> Error {
     error.hint("`--name OTHER` registers the server under another name")
 }
 
-/// Returns the target of `path`. A user's file may be a link, as managers of dot files make them; a project's file may not
-/// link out of the project, because the link may come from a cloned repository.
+/// Returns the target of `path`. A user's file may be a link, as managers of dot files make them; a project's
+/// file may not link out of the project, because the link may come from a cloned repository.
 fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, Error> {
     if owner == Owner::Project {
         let trust = FileTrust::Within(places.project().to_owned());

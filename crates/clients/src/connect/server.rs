@@ -74,8 +74,8 @@ fn twice(path: PathBuf) -> (PathBuf, PathBuf) {
     (path.clone(), path)
 }
 
-/// Returns `path` in a form that is valid wherever the client starts the server. A path inside the project stays relative in the
-/// project's own files, which are shared with others.
+/// Returns `path` in a form that is valid wherever the client starts the server. A path inside the project
+/// stays relative in the project's own files, which are shared with others.
 fn lasting(owner: Owner, project: &Path, path: &Path) -> PathBuf {
     let real = canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if owner == Owner::User {

@@ -28,7 +28,7 @@ pub enum ChangeState {
     Planned,
     /// It was made.
     Done,
-    /// It is not made, for a reason that is no error.
+    /// It is not made, for a reason that is not an error.
     LeftAlone,
     /// It could not be made.
     Failed,

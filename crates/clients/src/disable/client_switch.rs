@@ -87,7 +87,7 @@ fn place_of(client: &str) -> Option<SwitchPlace> {
     }
 }
 
-/// Returns the file with the switch of `client` for `owner`, or why there is none.
+/// Returns the file with the switch of `client` for `owner`, or why there is not one.
 pub(super) fn switch_file(places: &Places, owner: Owner, client: &Client) -> Result<PathBuf, String> {
     if client.id == "codex" && owner == Owner::Project {
         let reason =
@@ -112,8 +112,8 @@ pub(super) fn in_words(client: &str, skill: &str, key: &str) -> String {
     }
 }
 
-/// Returns `text` with the switch of `client` turned off for the skill `name`, which the client knows by the name or the path `key`;
-/// `None` if it is off already.
+/// Returns `text` with the switch of `client` turned off for the skill `name`, which the client knows by the
+/// name or the path `key`; `None` if it is off already.
 pub(super) fn turn_off(
     text: &str,
     client: &Client,

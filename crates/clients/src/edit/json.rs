@@ -22,8 +22,8 @@ pub(super) const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Returns the document as JSON; a file of nothing but blanks and comments is an empty object. If a key occurs twice, the last
-/// one counts, and editing the first is refused.
+/// Returns the document as JSON; a file of nothing but blanks and comments is an empty object. If a key
+/// occurs twice, the last one counts, and editing the first is refused.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, EditFault> {
     match parse_to_serde_value(text, &OPTIONS).map_err(|error| syntax(text, &error))? {
         None => Ok(Map::new()),

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::json::{OPTIONS, syntax};
 use super::text::EditFault;
 
-/// Returns `text` with `value` at `path`, where nothing is yet, and the number of objects made for it; `None` if the object
-/// that it is put into has several lines or comments, or is not there.
+/// Returns `text` with `value` at `path`, where nothing is yet, and the number of objects made for it; `None`
+/// if the object that it is put into has several lines or comments, or is not there.
 pub(super) fn insert(text: &str, path: &[&str], value: &Value) -> Result<Option<(String, usize)>, EditFault> {
     let parsed =
         parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| syntax(text, &error))?;

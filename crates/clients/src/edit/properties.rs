@@ -25,8 +25,8 @@ fn edited(format: Format, table: &str, text: &str) -> Result<(String, String), T
     Ok((after, undone))
 }
 
-/// Asserts that comments survive the entry, and that removing it restores the meaning. `jsonc-parser` breaks objects on one line
-/// into several, and takes a comment before the entry on its line for the entry's.
+/// Asserts that comments survive the entry, and that removing it restores the meaning. `jsonc-parser` breaks
+/// objects on one line into several, and takes a comment before the entry on its line for the entry's.
 fn restores_meaning(format: Format, table: &str, text: &str) -> Result<(), TestCaseError> {
     let (after, undone) = edited(format, table, text)?;
     for comment in ["/* , } */", "// { ,"] {

@@ -42,8 +42,8 @@ pub(crate) fn set_value(text: &str, path: &[&str], value: &Value) -> Result<Valu
     verified(bom, root.to_string(), &expect).map(|text| ValueEdit { text, before, made })
 }
 
-/// Returns `text` with `before` at `path` again, or without it, and without the objects around it that are empty then, as far as
-/// they were made for it. `None` if the value there is not `value` any more.
+/// Returns `text` with `before` at `path` again, or without it, and without the objects around it that are
+/// empty then, as far as they were made for it. `None` if the value there is not `value` any more.
 pub(crate) fn restore_value(
     text: &str,
     path: &[&str],

@@ -1,7 +1,7 @@
 //! Edits YAML by whole lines, under one block: `extensions:` with one entry for each name.
 //!
-//! The parser of frontmatter gives the positions. Anchors, aliases, tags, several documents and entries in flow style are refused.
-//! No line but those of the entry is changed.
+//! The parser of frontmatter gives the positions. Anchors, aliases, tags, several documents and entries in
+//! flow style are refused. No line but those of the entry is changed.
 
 use repertoire_model::yaml::{self, MappingEntry, Node, ParsedYaml};
 use serde_json::{Map, Value};
@@ -52,8 +52,8 @@ struct Lines {
     indent: usize,
 }
 
-/// Returns the lines of `siblings[index]`; those of the last one end before `limit`. Comments and blank lines after
-/// it do not belong to it.
+/// Returns the lines of `siblings[index]`; those of the last one end before `limit`. Comments and blank lines
+/// after it do not belong to it.
 fn lines(
     text: &str,
     parsed: &ParsedYaml,

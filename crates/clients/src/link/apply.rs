@@ -24,17 +24,17 @@ pub enum LinkKind {
 /// The links and copies to make.
 #[derive(Debug, Default)]
 pub struct NewLinks {
-    /// Those that are made, in the order of the plan.
+    /// The links that are made, in the order of the plan.
     pub links: Vec<RecordedLink>,
-    /// Sentences about those that are left alone.
+    /// Sentences about the links that are left alone.
     pub notes: Vec<String>,
     /// The change that makes and records them.
     pub change: ChangeSteps<'static>,
 }
 
 impl LinkPlan<'_> {
-    /// Returns the change that makes the links and copies whose places are free, and records them, and the clients of links that were
-    /// made before.
+    /// Returns the change that makes the links and copies whose places are free, and records them, and the
+    /// clients of links that were made before.
     pub fn new_links(&mut self, kind: LinkKind, base: &Path) -> Result<NewLinks, Error> {
         // Links that others made are not recorded.
         for step in self.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Right)) {

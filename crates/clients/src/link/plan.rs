@@ -73,7 +73,7 @@ pub enum Occupancy {
 
 /// The links to make.
 pub struct LinkPlan<'l> {
-    /// The links, those that others lead to first.
+    /// The links. A link that another one leads to comes before it.
     pub steps: Vec<LinkStep<'l>>,
     /// The clients that nothing can be linked for, or not every skill.
     pub refused: Vec<SkippedClient>,
@@ -102,7 +102,7 @@ impl ClientFolders {
     ) -> Result<Self, SkippedClient> {
         let paths = places.skills(client, owner);
         let reads: Vec<PathBuf> = paths.iter().map(|path| paths::resolved(path)).collect();
-        // A folder that is the one place by a link needs none of its own.
+        // A folder that is the one place by a link does not need links of its own.
         if reads.contains(&canonical.real) {
             return Ok(Self { client, target: canonical.clone(), reads });
         }
@@ -118,8 +118,8 @@ impl ClientFolders {
     }
 }
 
-/// Plans the links that `clients` need to read `skills`: in the one place, and from there in the folder of each client that does not
-/// read it.
+/// Plans the links that `clients` need to read `skills`: in the one place, and from there in the folder of
+/// each client that does not read it.
 pub fn plan<'l>(
     places: &Places,
     owner: Owner,
@@ -210,7 +210,7 @@ fn add<'l>(
     client: &'static Client,
 ) {
     let path = folder.path.join(skill.name);
-    // A name that is sound for skills may still be none for a directory, on Windows above all.
+    // The name of a skill may still be invalid for a directory, on Windows above all.
     let occupancy = match SkillPath::new(skill.name) {
         Ok(_) => occupancy(&path, &skill.directory),
         Err(_) => Occupancy::Taken("cannot be the name of a directory everywhere".to_owned()),

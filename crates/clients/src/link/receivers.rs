@@ -12,7 +12,7 @@ pub struct SkippedClient {
     pub client: &'static Client,
     /// The reason.
     pub reason: String,
-    /// `true` if the links for it are refused, and `false` if it needs none.
+    /// `true` if the links for it are refused, and `false` if it does not need them.
     pub is_refusal: bool,
 }
 
@@ -25,7 +25,7 @@ pub enum ConnectedClients {
     Included,
 }
 
-/// Returns the clients that are meant, and those that are left out.
+/// Returns the chosen clients, and the ones that are left out.
 pub fn chosen(
     connections: &[Connection],
     places: &Places,
@@ -68,7 +68,7 @@ pub fn chosen(
 /// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
 fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
     let has_directory = |client: &Client| {
-        // The one place is no sign of a particular client.
+        // The one place is not a sign of a particular client.
         let own = places.skills(client, Owner::Project).into_iter().find(|own| !own.ends_with(CANONICAL));
         own.and_then(|own| own.parent().map(Path::is_dir)).unwrap_or(false)
     };

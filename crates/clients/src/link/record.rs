@@ -1,7 +1,8 @@
 //! The record of links and copies, so that they can be undone.
 //!
-//! A project's record may come from a cloned repository. So it is trusted only about links in directories that skills are linked in
-//! and that do not lead out of the project, and it is neither read nor written if it leads out of the project itself.
+//! A project's record may come from a cloned repository. So it is trusted only about links in directories
+//! that skills are linked in and that do not lead out of the project, and it is neither read nor written if
+//! it leads out of the project itself.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -22,8 +22,8 @@ pub(crate) struct LinkToSkill {
     pub obstacle: Option<&'static str>,
 }
 
-/// Returns the links of `owner` in `base` that lead to the skill `name` in the directory `real`, those of `client` alone if one is
-/// given.
+/// Returns the links of `owner` in `base` that lead to the skill `name` in the directory `real`, those of
+/// `client` alone if one is given.
 pub(crate) fn links_to_skill(
     places: &Places,
     owner: Owner,
@@ -71,7 +71,7 @@ pub(crate) struct SwitchedLinks {
     pub steps: Vec<PathStep>,
     /// The paths of those whose directories cannot be written, as they are recorded.
     pub unwritable: BTreeSet<String>,
-    /// The paths of those that are never made again, as they are recorded, with the reasons.
+    /// The paths of the links that are never made again, as they are recorded, with the reasons.
     pub obsolete: BTreeMap<String, &'static str>,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn restore_links(
 ) -> Result<SwitchedLinks, Error> {
     let mut record = LinkRecord::load(places, owner, base)?;
     let (mut restored, mut made) = (SwitchedLinks::default(), Vec::new());
-    // Those that others lead to come first.
+    // The links that others lead to come first.
     let mut links = links.to_vec();
     links.sort_by_key(|link| !link.path.starts_with(CANONICAL));
     for link in links {

@@ -13,7 +13,7 @@ use crate::{CANONICAL, Client, Error, Owner, Places, paths};
 /// The links and copies to remove.
 #[derive(Debug)]
 pub struct LinkRemoval {
-    /// Those that were made for the clients that are meant, in the order in which they are removed.
+    /// The links that were made for the clients that are meant, in the order in which they are removed.
     pub links: Vec<RemovedLink>,
     /// The record without them.
     record: LinkRecord,

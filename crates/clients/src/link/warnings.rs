@@ -16,8 +16,8 @@ pub struct Warning {
     pub hint: String,
 }
 
-/// Returns warnings about clients that would be offered skills twice by `steps`: those that links are made for, those of which
-/// there is a sign, and those that are connected.
+/// Returns warnings about clients that would be offered skills twice by `steps`: clients that links are made
+/// for, clients of which there is a sign, and connected clients.
 pub fn warnings(
     library: OpenLibrary<'_>,
     places: &Places,

@@ -32,8 +32,9 @@ pub struct ApprovalRequest {
     pub approval: Approval,
     /// The difference to the previous approval, if there was one.
     pub difference: Option<Difference>,
-    /// The tool and the arguments of the call, for a tool that asks before every call. For a command of the host, everything that it
-    /// is given, which has several lines for a commit. Texts of models are in it, so it has to be escaped.
+    /// The tool and the arguments of the call, for a tool that asks before every call. For a command of the
+    /// host, everything that it is given, which has several lines for a commit. Texts of models are in it, so
+    /// it has to be escaped.
     pub call: Option<(String, String)>,
     /// `true` if the call runs outside of the sandbox as the user. Such an approval is never kept.
     pub is_on_host: bool,

@@ -1,7 +1,7 @@
 //! Approvals: the trust in sources, the stored approvals, and the approver that asks a person.
 //!
-//! Tools and scripts of a skill run only after a person approved them, unless their source is trusted. An approval holds
-//! for exact files and capabilities: any change ends it.
+//! Tools and scripts of a skill run only after a person approved them, unless their source is trusted. An
+//! approval holds for exact files and capabilities: any change ends it.
 
 mod trust;
 mod record;

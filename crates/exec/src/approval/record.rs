@@ -31,7 +31,7 @@ pub struct Approval {
     pub executables: BTreeSet<String>,
     /// The tools that ask before every call and were approved by name, sorted.
     pub tools: Vec<String>,
-    /// The tools that were read from its `tools.py`, as the text of a `schema.json`, if it has none of its own.
+    /// The tools that were read from its `tools.py`, as the text of a `schema.json`, without one of its own.
     pub schema: Option<String>,
     /// The time of the approval, in seconds since 1970.
     pub seconds: u64,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Settings that override those of the repository. Together with the variables they keep git from running other programs
-/// and from accessing anything but this repository.
+/// Settings that override those of the repository. Together with the variables they keep git from running
+/// other programs and from accessing anything but this repository.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -21,8 +21,8 @@ const SETTINGS: &[&str] = &[
     "safe.directory=*",
 ];
 
-/// Makes git leave out the settings and attributes of the whole system. Git ends where a sandbox refuses to open its settings, which
-/// may contain secrets, name programs and include other files.
+/// Makes git leave out the settings and attributes of the whole system. Git ends where a sandbox refuses to
+/// open its settings, which may contain secrets, name programs and include other files.
 pub(crate) const NO_SYSTEM_FILES: &[(&str, &str)] =
     &[("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_ATTR_NOSYSTEM", "1")];
 

@@ -76,7 +76,7 @@ impl GitDirParts {
 /// Paths that git settings point at.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ObeyedPaths {
-    /// The settings files, and those that they include.
+    /// The settings files, and the files that they include.
     files: Vec<PathBuf>,
     /// Paths in settings, absolute or relative to the top of the checkout.
     pointers: Vec<PathBuf>,
@@ -103,8 +103,8 @@ impl ObeyedPaths {
         obeyed
     }
 
-    /// Reads the settings of the repository with the checkout `tree`. `inner` is its git directory, or a `.git` file that
-    /// leads to one.
+    /// Reads the settings of the repository with the checkout `tree`. `inner` is its git directory, or a
+    /// `.git` file that leads to one.
     pub(crate) fn by_repository(inner: &Path, tree: &Path, user: &GitUser) -> Self {
         let directories = match pointed_at(inner, tree) {
             Some(own) => {
@@ -196,7 +196,7 @@ pub(crate) fn obeyed_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
 /// The files of a checkout that agents, shells or git obey.
 pub(crate) struct ObeyedFiles {
     top: PathBuf,
-    /// Those that settings point at.
+    /// The files that settings point at.
     named: Vec<PathBuf>,
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct Repository {
 impl Repository {
     /// Returns the repository whose checkout is at `top`.
     ///
-    /// A `.git` file could point anywhere, so it is accepted only if the git directory points back to this checkout, as that of
-    /// a linked worktree or a submodule does.
+    /// A `.git` file could point anywhere, so it is accepted only if the git directory points back to this
+    /// checkout, as that of a linked worktree or a submodule does.
     pub(crate) fn at(top: &Path) -> Result<Self, ExecError> {
         let refused = |text: &str| ExecError::new(ExecErrorKind::Repository).at(top).saying(text);
         let top = top.canonicalize().map_err(|error| refused(NO_POINTER).because(error))?;

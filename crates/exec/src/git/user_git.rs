@@ -111,8 +111,8 @@ impl UserGit<'_> {
     }
 }
 
-/// Runs `command` until its end, `deadline` or `cancel`. The output contains standard error if `with_errors` is `true`; its last
-/// `most` bytes are returned.
+/// Runs `command` until its end, `deadline` or `cancel`. The output contains standard error if `with_errors`
+/// is `true`; its last `most` bytes are returned.
 fn finish(
     mut command: Command,
     input: Option<&str>,
@@ -145,8 +145,8 @@ fn finish(
     Ok(GitOutcome { code: status.code(), stopped, output, is_cut: length > most })
 }
 
-/// Waits for the end of `child`. At `deadline` and when `cancel` is set, its process group is asked to end, so that git removes its
-/// locks, and is killed after a while.
+/// Waits for the end of `child`. At `deadline` and when `cancel` is set, its process group is asked to end,
+/// so that git removes its locks, and is killed after a while.
 fn wait(
     child: &mut Child,
     deadline: Instant,

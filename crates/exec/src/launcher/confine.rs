@@ -144,9 +144,9 @@ fn spawn(mut command: Command) -> Result<(u32, Option<OwnedFd>), StartError> {
 
 /// Sets the resource limits of this process, which the command inherits.
 ///
-/// Limits that the launcher itself could hit get a higher hard limit. Once the command runs, [`limit_started`] raises the
-/// soft limits of the launcher again and lowers the hard limits of the command. Until then the timeout and the
-/// [`Meter`] bound the command.
+/// Limits that the launcher itself could hit get a higher hard limit. Once the command runs,
+/// [`limit_started`] raises the soft limits of the launcher again and lowers the hard limits of the command.
+/// Until then the timeout and the [`Meter`] bound the command.
 fn limit(plan: &LaunchPlan) -> Result<(), StartError> {
     crate::launcher::run_tag::tag_this_process(plan.tag);
     let limits = &plan.limits;
@@ -176,8 +176,8 @@ fn limit(plan: &LaunchPlan) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Returns the limits that the launcher itself could hit: the soft limit that the command starts with, and the launcher's
-/// hard limit.
+/// Returns the limits that the launcher itself could hit: the soft limit that the command starts with, and
+/// the launcher's hard limit.
 fn start_limits(plan: &LaunchPlan) -> [(Resource, u64, u64); 3] {
     let limits = &plan.limits;
     let cpu = limits.cpu.as_secs().max(1);
@@ -219,8 +219,8 @@ const MIN_FILES_TO_START: u64 = 16;
 /// Further memory that the launcher may need, in bytes.
 const LAUNCHER_HEADROOM: u64 = 512 << 20;
 
-/// Returns the memory of the launcher at its start, in bytes. It does not count towards the limit of the command, which
-/// is forked from it.
+/// Returns the memory of the launcher at its start, in bytes. It does not count towards the limit of the
+/// command, which is forked from it.
 #[cfg(target_os = "linux")]
 fn launcher_memory() -> u64 {
     static OWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
@@ -244,8 +244,8 @@ fn launcher_memory() -> u64 {
 #[cfg(target_os = "linux")]
 const START_MARGIN: u64 = 16 << 20;
 
-/// Sets the hard limits of a process of the command. Reserved address space, of which some interpreters take gigabytes,
-/// does not count as memory.
+/// Sets the hard limits of a process of the command. Reserved address space, of which some interpreters take
+/// gigabytes, does not count as memory.
 #[cfg(target_os = "linux")]
 fn limit_command(process: Pid, plan: &LaunchPlan) {
     let limits = &plan.limits;
@@ -272,8 +272,8 @@ fn start_landlocked(
     Err((ExecErrorKind::Unavailable, "Landlock needs Linux".to_owned()))
 }
 
-/// Starts the command from a thread that confines itself: the command inherits the confinement, the rest of the launcher
-/// stays unconfined.
+/// Starts the command from a thread that confines itself: the command inherits the confinement, the rest of
+/// the launcher stays unconfined.
 #[cfg(target_os = "linux")]
 fn start_landlocked(
     plan: &LaunchPlan,
@@ -304,8 +304,8 @@ fn start_wrapped(
     finish(plan, spawn(command(plan, arguments))?, String::new(), None)
 }
 
-/// Starts the command through a wrapper program that confines it. A wrapper that takes a filter, such as bubblewrap,
-/// inherits it as a file descriptor.
+/// Starts the command through a wrapper program that confines it. A wrapper that takes a filter, such as
+/// bubblewrap, inherits it as a file descriptor.
 #[cfg(target_os = "linux")]
 fn start_wrapped(
     plan: &LaunchPlan,
@@ -502,8 +502,8 @@ impl<'a> Meter<'a> {
             let total =
                 scratch::size(&self.plan.scratch, limits.disk, UnreadableSize::AboveLimit, &mut self.sizes);
             let open = process_tree::open_files(&own, self.device, &mut self.sizes, limits.file_size);
-            // Until it runs the command, the child of the init process hides its open files, as the init process does, and a busy
-            // machine takes its time. No process of the command may.
+            // Until it runs the command, the child of the init process hides its open files, as the init
+            // process does, and a busy machine takes its time. No process of the command may.
             let is_hidden = open.is_hidden && self.started.has_started();
             let is_hidden = std::mem::replace(&mut self.was_hidden, is_hidden) && is_hidden;
             let total = total.saturating_add(open.disk);
@@ -531,8 +531,8 @@ impl<'a> Meter<'a> {
         lost > self.disk_left || (now >= self.earliest_disk && lost > self.disk_left / 2)
     }
 
-    /// Returns `processes` without the wrapper and the init process. Orphans in the sandbox become children of the init
-    /// process, so it is the wrapper's only child.
+    /// Returns `processes` without the wrapper and the init process. Orphans in the sandbox become children
+    /// of the init process, so it is the wrapper's only child.
     #[cfg(target_os = "linux")]
     fn processes_of_command(&self, processes: &[i32]) -> Vec<i32> {
         if !has_init(self.plan) {

@@ -1,7 +1,7 @@
 //! The launcher: the process that confines a command, starts it, and kills all its processes at the end.
 //!
-//! It is this program, started again with one fixed argument and a socket as its standard input. The plan is sent over
-//! the socket; the arguments of the launcher never contain anything from a skill.
+//! It is this program, started again with one fixed argument and a socket as its standard input. The plan is
+//! sent over the socket; the arguments of the launcher never contain anything from a skill.
 
 mod arguments;
 #[cfg(unix)]

@@ -204,8 +204,8 @@ pub(crate) fn bytes(program: &[sock_filter]) -> Vec<u8> {
     program.iter().flat_map(one).collect()
 }
 
-/// Returns the instructions for one call. They always end with a return, because they overwrite the register that held
-/// the call number.
+/// Returns the instructions for one call. They always end with a return, because they overwrite the register
+/// that held the call number.
 fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
     match verdict {
         CallVerdict::Always(verdict) => vec![statement(RETURN, *verdict)],

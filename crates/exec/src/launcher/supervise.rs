@@ -112,7 +112,7 @@ fn wrapper_report(status: i32, started: &StartedCommand) -> LauncherMessage {
     if !started.has_started() {
         return LauncherMessage::Failed { kind: ExecErrorKind::Unavailable, detail: String::new() };
     }
-    // The init process was killed before its last report, or there is none.
+    // The init process was killed before its last report, or there is no such report.
     let is_signal = status > SIGNAL_STATUS && status <= SIGNAL_STATUS + 64;
     LauncherMessage::Ended(if is_signal {
         RunEnding::Signalled(status - SIGNAL_STATUS)

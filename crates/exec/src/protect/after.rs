@@ -52,7 +52,8 @@ pub(crate) struct RenamedFiles {
     ended: Option<SystemTime>,
 }
 
-/// The symbolic links under protected names in `granted`, with their targets. Some sandboxes cannot keep a command from removing them.
+/// The symbolic links under protected names in `granted`, with their targets. Some sandboxes cannot keep a
+/// command from removing them.
 pub(crate) fn links(granted: &[WritableGrant]) -> Vec<(PathBuf, PathBuf)> {
     let entries = granted.iter().flat_map(|grant| &grant.protected).filter(|(_, entry)| entry.is_link);
     entries.filter_map(|(path, _)| Some((path.clone(), fs::read_link(path).ok()?))).collect()
@@ -161,8 +162,8 @@ impl RenamedFiles {
         }
     }
 
-    /// Looks up the protected names at the top of the grant, before anything is listed: a command may have created millions
-    /// of files there.
+    /// Looks up the protected names at the top of the grant, before anything is listed: a command may have
+    /// created millions of files there.
     fn rename_at_top(&mut self, writable: &WritableGrant) {
         for path in names::PROTECTED.iter().map(|name| writable.pinned.path.join(name)) {
             let metadata = fs::symlink_metadata(&path);

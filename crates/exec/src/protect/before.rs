@@ -34,8 +34,8 @@ pub(crate) struct ProtectedPaths {
 }
 
 impl ProtectedPaths {
-    /// Finds the protected paths in `top`, which lies in `root`; neither contains symbolic links. `above` has the paths that
-    /// settings of the repositories around `top` point at.
+    /// Finds the protected paths in `top`, which lies in `root`; neither contains symbolic links. `above` has
+    /// the paths that settings of the repositories around `top` point at.
     pub(crate) fn find(
         top: &Path,
         root: &Path,

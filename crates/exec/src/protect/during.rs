@@ -1,7 +1,7 @@
 //! Watches granted directories while a command runs, so that a new file under a protected name ends the command at once.
 //!
-//! Every directory of a grant has an inotify watch. If there are too many directories, or events are lost, the directories are
-//! searched again instead.
+//! Every directory of a grant has an inotify watch. If there are too many directories, or events are lost,
+//! the directories are searched again instead.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -68,7 +68,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Starts to watch all directories that the survey found. Returns `None` if there are none, or inotify does not work.
+    /// Starts to watch all directories that the survey found. Returns `None` if there are not any, or inotify does not work.
     pub(crate) fn start(granted: &'a [WritableGrant], reports_replaced: bool) -> Option<Self> {
         if granted.iter().all(|grant| grant.directories.is_empty()) {
             return None;
@@ -176,8 +176,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks up the protected names at the top of the grants, where most of them are obeyed: a command that makes many events must not gain
-    /// time by them.
+    /// Looks up the protected names at the top of the grants, where most of them are obeyed: a command that
+    /// makes many events must not gain time by them.
     fn look_up_top(&mut self) {
         for grant in self.granted {
             let top = &grant.pinned.path;

@@ -32,8 +32,8 @@ pub(crate) struct ProtectedEntry {
 }
 
 impl ProtectedEntry {
-    /// Returns whether this is the same file or directory, wherever it is now. A symbolic link is not: elsewhere it may lead to
-    /// another file.
+    /// Returns whether this is the same file or directory, wherever it is now. A symbolic link is not:
+    /// elsewhere it may lead to another file.
     pub(super) fn is_same_file(&self, other: &Self) -> bool {
         let numbers = |entry: &Self| (entry.pinned.device, entry.pinned.inode);
         // Without a time of birth only a directory is known by its inode: it exists until the end of the run.

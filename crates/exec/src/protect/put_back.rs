@@ -38,8 +38,8 @@ pub(crate) struct RestoredFiles {
     pub(crate) restored: Vec<PathBuf>,
 }
 
-/// Puts files back that are as the current commit of their repository has them, if that changed since `began`. `git` is the program;
-/// without it nothing is put back.
+/// Puts files back that are as the current commit of their repository has them, if that changed since
+/// `began`. `git` is the program; without it nothing is put back.
 ///
 /// The commands that created the files must have ended. The files are written anew, so that no program has them open.
 pub(crate) fn put_back(git: Option<&Path>, began: SystemTime, renames: &[Rename]) -> RestoredFiles {

@@ -107,8 +107,8 @@ impl WritableGrant {
         Self { pinned, protected, obeyed, directories: Vec::new(), by_inode }
     }
 
-    /// Returns whether a protected file or directory existed at `path` that no command can replace. A symbolic link can be
-    /// replaced in some sandboxes.
+    /// Returns whether a protected file or directory existed at `path` that no command can replace. A
+    /// symbolic link can be replaced in some sandboxes.
     pub(super) fn is_held(&self, path: &Path) -> bool {
         self.protected.get(path).is_some_and(|entry| !entry.is_link)
     }
@@ -118,8 +118,8 @@ impl WritableGrant {
         self.protected.get(path) == Some(&ProtectedEntry::of(path, metadata))
     }
 
-    /// Returns whether a file or directory with a protected name is the user's: it existed before, here or elsewhere in the
-    /// grant, or only the user can have replaced the one that existed here.
+    /// Returns whether a file or directory with a protected name is the user's: it existed before, here or
+    /// elsewhere in the grant, or only the user can have replaced the one that existed here.
     pub(super) fn is_users(&self, path: &Path, metadata: &Metadata) -> bool {
         let elsewhere = self.by_inode.get(&(metadata.dev(), metadata.ino()));
         let elsewhere = elsewhere.and_then(|path| self.protected.get(path));
@@ -128,11 +128,11 @@ impl WritableGrant {
             || elsewhere.is_some_and(|before| before.is_same_file(&ProtectedEntry::of(path, metadata)))
     }
 
-    /// Returns directories that may be written as a whole, and files that may be changed but not removed, for a sandbox that
-    /// cannot except files from a writable directory.
+    /// Returns directories that may be written as a whole, and files that may be changed but not removed, for
+    /// a sandbox that cannot except files from a writable directory.
     ///
-    /// A directory with a protected file in it is split: its other entries are granted one by one, and nothing can be created or
-    /// removed in it.
+    /// A directory with a protected file in it is split: its other entries are granted one by one, and
+    /// nothing can be created or removed in it.
     pub(crate) fn parts(&self) -> (Vec<VerifiedPath>, Vec<VerifiedPath>) {
         let (mut whole, mut files) = (Vec::new(), Vec::new());
         // Every directory with a protected file at any depth.

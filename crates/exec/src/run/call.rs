@@ -86,7 +86,7 @@ pub(super) async fn run_script(
     let no_handler = || FaultKind::NoHandler { tool: shown.clone() };
     let path = SkillPath::new(call.path.strip_prefix("./").unwrap_or(&call.path))
         .map_err(|fault| FaultKind::BadPath { path: shown.clone(), reason: fault.to_string() })?;
-    // No approval would make a script of a file that is none.
+    // No approval would make a script of another file.
     let listing = caller.registry.files(caller.entry).await.map_err(failed)?;
     let Some(file) = listing.files.iter().find(|file| file.path == path) else {
         return Err(FaultKind::NoFile { path: shown, near: Vec::new() });
@@ -168,7 +168,7 @@ async fn prepare(
     Ok(PreparedSkill { path, bundle, toolbox, python })
 }
 
-/// Returns the content of the file `name`, or `None` if `bundle` has none. Fails if it has changed since.
+/// Returns the content of the file `name`, or `None` if `bundle` does not have one. Fails if it has changed since.
 async fn text(
     registry: &Registry,
     entry: &Entry,

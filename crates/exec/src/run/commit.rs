@@ -91,14 +91,14 @@ impl Commit {
         self.with_paths(&["commit", "--file=-"])
     }
 
-    /// Returns `words` with the paths. Each is a literal one, however it begins, and hooks are not told of that, as they would be by
-    /// `--literal-pathspecs`.
+    /// Returns `words` with the paths. Each is a literal one, however it begins, and hooks are not told of
+    /// that, as they would be by `--literal-pathspecs`.
     fn with_paths(&self, words: &[&str]) -> Vec<String> {
         let paths = self.paths.iter().map(|path| format!(":(literal){path}"));
         words.iter().copied().chain(["--"]).map(str::to_owned).chain(paths).collect()
     }
 
-    /// Returns the paths that a person is shown: those of the call, or those that are staged.
+    /// Returns the paths that a person is shown: the paths of the call, or all staged ones.
     fn shown_paths(&self) -> Vec<&str> {
         if self.paths.is_empty() {
             // Fields and paths take turns.

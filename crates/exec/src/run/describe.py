@@ -116,7 +116,7 @@ def main():
     for name in sorted((chosen or set()) - set(functions)):
         left_out[name] = "it is in __all__ but no function of the file"
     text = json.dumps({"tools": tools, "left_out": left_out}, allow_nan=False, ensure_ascii=False)
-    # Half of a surrogate pair is no character.
+    # Half of a surrogate pair is not a character.
     sys.stdout.buffer.write((text + "\n").encode("utf-8", "replace"))
 
 

@@ -26,18 +26,18 @@ pub struct ExecutorOptions {
     pub approver: Option<Arc<dyn Approver>>,
     /// The working directory, absolute, for tools that ask for one. Without it such tools fail.
     pub directory: Option<PathBuf>,
-    /// The top of the checkout that the working directory lies in, absolute, for tools that ask for its repository. Without it
-    /// they only get the working directory.
+    /// The top of the checkout that the working directory lies in, absolute, for tools that ask for its
+    /// repository. Without it they only get the working directory.
     pub repository: Option<PathBuf>,
     /// Grants of scripts, which cannot declare any.
     pub scripts: ScriptGrants,
-    /// The host's environment variables. Tools get the harmless ones, and those that they ask for by name.
+    /// The host's environment variables. Tools get the harmless ones, and others that they ask for by name.
     pub variables: Vec<(String, String)>,
-    /// Paths that no grant makes writable, absolute: the host's settings and caches, and the directories of its skills. The
-    /// state directory is always protected.
+    /// Paths that no grant makes writable, absolute: the host's settings and caches, and the directories of
+    /// its skills. The state directory is always protected.
     pub protected: Vec<PathBuf>,
-    /// Resource limits of tools and scripts. A tool may declare its own timeout, and scripts have the default one; neither may
-    /// be longer than the timeout here.
+    /// Resource limits of tools and scripts. A tool may declare its own timeout, and scripts have the default
+    /// one; neither may be longer than the timeout here.
     pub limits: JobLimits,
 }
 
@@ -93,8 +93,8 @@ impl Executor {
         Self { sandbox, options, approvals, verified: Mutex::default(), jobs: Arc::default() }
     }
 
-    /// Returns an executor with the default options in the best sandbox that works on this machine. `state` is the state
-    /// directory.
+    /// Returns an executor with the default options in the best sandbox that works on this machine. `state`
+    /// is the state directory.
     ///
     /// Fails with [`ExecErrorKind::Unavailable`] if no sandbox works.
     pub fn detect(state: impl Into<PathBuf>) -> Result<Self, ExecError> {

@@ -22,7 +22,7 @@ pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Crea
         return Ok((Grants { network, ..Grants::default() }, made));
     }
     let Some(directory) = executor.options.directory.clone() else {
-        let reason = "it needs a working directory, and there is none here".to_owned();
+        let reason = "it needs a working directory, and there is not one here".to_owned();
         return Err(FaultKind::Failed { reason });
     };
     // Created paths are removed again by paths without symbolic links.
@@ -54,15 +54,15 @@ struct SharedPath {
     count: usize,
 }
 
-/// Files and directories that were created so that they can be granted. Dropping this removes those that are still empty.
+/// Files and directories that were created so that they can be granted. Dropping this removes what is still empty.
 #[derive(Debug, Default)]
 pub(super) struct CreatedPaths {
     paths: Vec<PathBuf>,
 }
 
 impl CreatedPaths {
-    /// Returns the absolute path of `path` in `directory`, and creates it if it is missing: a directory if `path` ends with
-    /// a slash, else an empty file.
+    /// Returns the absolute path of `path` in `directory`, and creates it if it is missing: a directory if
+    /// `path` ends with a slash, else an empty file.
     ///
     /// Nothing is created at protected paths or through symbolic links.
     fn place(&mut self, directory: &Path, path: &str) -> Result<PathBuf, String> {

@@ -31,7 +31,8 @@ const CHANGED: &str = "the repository changed since the call was approved; call 
 const NO_BRANCH: &str = "no branch is checked out";
 const NO_REMOTE: &str =
     "the branch has no remote that is configured by name; the user has to push it the first time";
-const LOCAL_UPSTREAM: &str = "the upstream of the branch is no branch of a remote; the user has to rebase it";
+const LOCAL_UPSTREAM: &str =
+    "the upstream of the branch is not a branch of a remote; the user has to rebase it";
 
 /// A command of the host with all of its arguments and the state of the repository that it starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(super) struct HostCall {
     arguments: Vec<String>,
     /// The branch that is checked out.
     branch: String,
-    /// The commit of the branch; empty if it has none yet.
+    /// The commit of the branch; empty if it does not have one yet.
     head: String,
     /// The stash to apply, or the upstream to rebase onto.
     other: Option<String>,

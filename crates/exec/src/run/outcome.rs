@@ -136,7 +136,7 @@ fn text(output: &Output, what: &str, notes: &mut Vec<String>) -> String {
         notes.push(format!("The {what} was cut after {kept} bytes; {dropped} more were dropped."));
     }
     let text = String::from_utf8_lossy(&output.bytes);
-    // A character that was cut in two is no news.
+    // A character that was cut in two is not news.
     let replaced = matches!(text, std::borrow::Cow::Owned(_))
         && std::str::from_utf8(&output.bytes).is_err_and(|error| error.error_len().is_some());
     if replaced {

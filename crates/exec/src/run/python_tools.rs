@@ -20,7 +20,7 @@ const DIRECTORY: &str = "parse";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PythonTools {
-    /// Those that can be tools, as the text of a `schema.json`.
+    /// The functions that can be tools, as the text of a `schema.json`.
     pub schema: String,
     /// The others by name, each with the reason why it cannot be one.
     pub left_out: Vec<(String, String)>,
@@ -42,11 +42,11 @@ impl PythonTools {
 impl Executor {
     /// Returns the public functions of `module`, the text of a `tools.py`.
     ///
-    /// Their signatures, annotations and docstrings are read by Python's module `ast` in the sandbox, from standard input and without
-    /// any grant; nothing of the module is run.
+    /// Their signatures, annotations and docstrings are read by Python's module `ast` in the sandbox, from
+    /// standard input and without any grant; nothing of the module is run.
     ///
-    /// Fails with [`ExecErrorKind::CommandNotFound`] if there is no `python3`, and with [`ExecErrorKind::Python`] if the
-    /// text cannot be parsed. It blocks.
+    /// Fails with [`ExecErrorKind::CommandNotFound`] if there is no `python3`, and with
+    /// [`ExecErrorKind::Python`] if the text cannot be parsed. It blocks.
     pub fn describe_python(&self, module: &[u8]) -> Result<PythonTools, ExecError> {
         let directory = self.options.state.join(DIRECTORY);
         let failed = |detail: String| ExecError::new(ExecErrorKind::Python).saying(detail);

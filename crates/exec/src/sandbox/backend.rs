@@ -13,7 +13,7 @@ pub trait Sandbox: Send + Sync + Debug {
 
     /// Runs a job and returns its outcome. Blocks until all its processes are gone.
     ///
-    /// A command that fails, is killed or times out is a [`RunOutcome`]. An error means that it was not run: a grant was refused,
-    /// the program was not found, or the sandbox does not work.
+    /// A command that fails, is killed or times out is a [`RunOutcome`]. An error means that it was not run:
+    /// a grant was refused, the program was not found, or the sandbox does not work.
     fn run(&self, job: &Job) -> Result<RunOutcome, ExecError>;
 }

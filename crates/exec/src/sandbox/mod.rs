@@ -1,4 +1,4 @@
-//! Sandboxes: the trait, three implementations, and a probe that finds those that work on this machine.
+//! Sandboxes: the trait, three implementations, and a probe that finds the ones that work on this machine.
 
 mod backend;
 #[cfg(unix)]

@@ -5,8 +5,8 @@ use crate::sandbox::host;
 use crate::sandbox::host::ProtectionMeans;
 use crate::{ExecError, Job, Launcher, RunOutcome, Sandbox};
 
-/// Runs commands with all rights of the current user. Only the resource limits, the environment variables, the scratch
-/// directory and the killing of all processes at the end are those of a sandbox.
+/// Runs commands with all rights of the current user. Only the resource limits, the environment variables,
+/// the scratch directory and the killing of all processes at the end are those of a sandbox.
 ///
 /// [`probe`](crate::probe) never finds it.
 #[derive(Debug, Clone)]

@@ -61,8 +61,8 @@ impl ToolServers {
 
     /// Connects to the server that the host calls `name`, and returns its tools.
     ///
-    /// Their list is fixed from then on, because a list that changes would end the cache of every prompt. A tool whose name is in `taken`
-    /// is called `name_tool`.
+    /// Their list is fixed from then on, because a list that changes would end the cache of every prompt. A
+    /// tool whose name is in `taken` is called `name_tool`.
     pub fn connect(
         &mut self,
         name: &str,

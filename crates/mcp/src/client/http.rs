@@ -40,7 +40,8 @@ impl BlockingTransport {
     }
 }
 
-/// Returns `request` with `headers`. No redirect is followed: a server that moves does not get the headers of the user sent there.
+/// Returns `request` with `headers`. No redirect is followed: a server that moves does not get the headers of
+/// the user sent there.
 fn prepared(request: HttpRequest, headers: &HashMap<HeaderName, HeaderValue>) -> HttpRequest {
     headers.iter().fold(request.timeout(LIMIT), |request, (name, value)| {
         request.header(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))

@@ -69,7 +69,7 @@ impl Tool for ServerTool {
     }
 }
 
-/// Returns the answer in the words of the server; what is no text is named.
+/// Returns the answer in the words of the server; what is not text is named.
 fn reply(result: &CallToolResult) -> ToolReply {
     let parts = result.content.iter().map(|content| match content {
         ContentBlock::Text(text) => text.text.clone(),
@@ -79,7 +79,7 @@ fn reply(result: &CallToolResult) -> ToolReply {
         },
         ContentBlock::ResourceLink(link) => format!("[resource {}]", link.uri),
         ContentBlock::Image(_) => "[image]".to_owned(),
-        _ => "[content that is no text]".to_owned(),
+        _ => "[content that is not text]".to_owned(),
     });
     let mut text = parts.collect::<Vec<_>>().join("\n");
     if text.is_empty()

@@ -46,7 +46,7 @@ const MAX_REASON_BYTES: usize = 4096;
 enum RequestKind {
     /// A handshake, which starts a session.
     Initialize,
-    /// A handshake under a protocol version that has none.
+    /// A handshake under a protocol version that has no handshake.
     UnsupportedInitialize,
     /// A GET for the event stream of a session.
     EventStream,
@@ -56,7 +56,7 @@ enum RequestKind {
     InvalidParams(Value),
     /// Any other request.
     Call(RequestId),
-    /// Notifications, DELETE, and bodies that are no message.
+    /// Notifications, DELETE, and bodies that are not a message.
     Other,
 }
 
@@ -159,8 +159,8 @@ impl Server {
 }
 
 impl Endpoint {
-    /// Answers a request, whose body was read. `None` if the response would be an event stream that stays open, and `limits` allow
-    /// no more of these.
+    /// Answers a request, whose body was read. `None` if the response would be an event stream that stays
+    /// open, and `limits` allow no more of these.
     pub async fn answer(&self, request: Request<Bytes>, limits: RequestLimits) -> Option<EndpointResponse> {
         let (mut parts, body) = request.into_parts();
         let kind = RequestKind::of(&parts, &body);
@@ -275,7 +275,7 @@ impl Endpoint {
                 *ended.status_mut() = StatusCode::NO_CONTENT;
                 ended
             }
-            // rmcp answers 415 to a JSON body that is no message.
+            // rmcp answers 415 to a JSON body that is not a message.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if method == Method::POST && is_json => {
                 invalid_message(&body).unwrap_or(response)
             }
@@ -283,8 +283,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether the session of a request was started elsewhere, and takes it over unless the request ends it. rmcp gets
-    /// the id that it knows.
+    /// Returns whether the session of a request was started elsewhere, and takes it over unless the request
+    /// ends it. rmcp gets the id that it knows.
     async fn look_elsewhere(&self, outer: &str, parts: &mut Parts) -> bool {
         let inner = inner_id(outer);
         if let Ok(known) = HeaderValue::from_str(inner) {
@@ -421,7 +421,7 @@ fn bad_request_reason(text: &str) -> String {
     }
 }
 
-/// Returns the response to a body that is no message.
+/// Returns the response to a body that is not a message.
 fn invalid_message(body: &[u8]) -> Option<EndpointResponse> {
     match decode(body) {
         DecodedMessage::Message(_) => None,

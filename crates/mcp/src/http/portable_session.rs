@@ -23,7 +23,7 @@ const SEPARATOR: char = '.';
 /// All that a process needs to go on with a session of another one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PortableSession {
-    /// The parameters of the handshake, without those that make no difference.
+    /// The parameters of the handshake that make a difference.
     pub(super) params: InitializeRequestParams,
     /// The query of the URL of the handshake.
     pub(super) query: Option<String>,
@@ -51,7 +51,7 @@ impl PortableSession {
         (id.len() <= MAX_ID).then_some(id)
     }
 
-    /// Returns the session with this id; `None` if it is no such id, or one of another principal.
+    /// Returns the session with this id; `None` if it is not such an id, or one of another principal.
     pub(super) fn parse(id: &str, principal: Option<&str>) -> Option<Self> {
         let (inner, rest) = id.split_once(SEPARATOR).filter(|_| id.len() <= MAX_ID)?;
         let value: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(rest).ok()?).ok()?;

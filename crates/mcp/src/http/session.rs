@@ -1,7 +1,7 @@
 //! State of one MCP session that rmcp 3.8 does not keep.
 //!
-//! - rmcp matches responses to requests by id alone, so two in-flight requests with one id would get each other's response.
-//!   [`McpSession::open_request`] refuses the second.
+//! - rmcp matches responses to requests by id alone, so two in-flight requests with one id would get each
+//!   other's response. [`McpSession::open_request`] refuses the second.
 //! - rmcp leaves a second GET event stream silent while the first is open, replays every event to a stream opened without
 //!   `Last-Event-ID`, and repeats the last event to one opened with it. [`EventStream`] corrects all three.
 
@@ -87,8 +87,8 @@ impl Drop for WaitingClient {
     }
 }
 
-/// Returns `response`, which releases the request of `client` with its first event: a client may reuse the id as soon as it has
-/// the answer, before the stream ends.
+/// Returns `response`, which releases the request of `client` with its first event: a client may reuse the id
+/// as soon as it has the answer, before the stream ends.
 pub(super) fn release_when_answered(
     response: EndpointResponse,
     mut client: WaitingClient,
@@ -205,7 +205,7 @@ mod tests {
         let mut answer = response.into_body();
         drop(handled);
         answer.frame().await.unwrap().unwrap();
-        assert!(session.open_request(&one).is_none(), "a keep-alive is no answer");
+        assert!(session.open_request(&one).is_none(), "a keep-alive is not an answer");
         answer.frame().await.unwrap().unwrap();
         assert!(session.open_request(&one).is_some(), "the stream need not have ended");
         drop(answer);

@@ -1,7 +1,7 @@
 //! The MCP sessions of one token, up to two limits: a new one replaces the one that was idle longest.
 //!
-//! rmcp 3.8 expires idle sessions but does not limit their number, and each takes about 100 KiB. Most clients do not end their
-//! sessions, so few idle ones are kept.
+//! rmcp 3.8 expires idle sessions but does not limit their number, and each takes about 100 KiB. Most clients
+//! do not end their sessions, so few idle ones are kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError};

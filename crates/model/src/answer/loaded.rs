@@ -9,7 +9,7 @@ use crate::document::MANIFEST_FILE;
 use crate::outline::Section;
 use crate::{Digest, FileKind, SkillName};
 
-/// A skill's instructions, with those that it needs first.
+/// A skill's instructions, with the skills that it needs first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadAnswer {
     /// Skills that this one requires and that were loaded with it, in the order in which they build on each other.
@@ -66,7 +66,7 @@ pub struct LoadedSkill {
     pub allowed_tools: Option<Value>,
     /// Its files other than `SKILL.md`, by path, as many as are listed.
     pub files: Vec<String>,
-    /// The descriptions of those that have one, by path.
+    /// The descriptions of the files that have one, by path.
     pub file_descriptions: BTreeMap<String, String>,
     /// The number of files that are not listed.
     pub more_files: usize,

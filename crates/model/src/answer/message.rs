@@ -10,7 +10,7 @@ const MAX_NEAR: usize = 10;
 const MAX_NAMED: usize = 50;
 /// The most characters of a list of names.
 const MAX_NAMES_CHARS: usize = 4_000;
-/// A name that is shorter than this many characters has hardly anything in common with those that are a few slips away.
+/// A name that is shorter than this many characters has hardly anything in common with the names that are a few slips away.
 const MIN_RANKED_CHARS: usize = 4;
 
 impl FaultKind {
@@ -119,7 +119,7 @@ impl Fault {
                 )
             }
             FaultKind::NoSkillTool { tool, tools } if tools.is_empty() => {
-                format!("Skill `{skill}` has no tool `{}`; it has none that can be called.", line(tool))
+                format!("Skill `{skill}` has no tool `{}`; it has no tool that can be called.", line(tool))
             }
             FaultKind::NoSkillTool { tool, tools } => {
                 let tools = names(tools, MAX_NAMED);
@@ -159,10 +159,10 @@ impl Fault {
                     "" => format!("Name a file of the skill: {reason}."),
                     path if path.starts_with('/') || path.split('/').any(|component| component == "..") => {
                         format!(
-                            "Path traversal detected: `{path}` is no path of a file in a skill: {reason}."
+                            "Path traversal detected: `{path}` is not a path of a file in a skill: {reason}."
                         )
                     }
-                    path => format!("`{path}` is no path of a file in a skill: {reason}."),
+                    path => format!("`{path}` is not a path of a file in a skill: {reason}."),
                 }
             }
             FaultKind::NoFile { path, near } => {
@@ -225,7 +225,7 @@ fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> 
         }
         RunRefusal::Ceiling => {
             format!(
-                "`{tool}` of skill `{skill}` is none of the tools that an active skill is limited to. Go on without it."
+                "`{tool}` of skill `{skill}` is not one of the tools that an active skill is limited to. Go on without it."
             )
         }
         RunRefusal::Off => format!("`{tool}` was not run. {}", wording.running_is_off()),

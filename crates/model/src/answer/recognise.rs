@@ -55,7 +55,7 @@ impl RecognisedAnswer {
     }
 }
 
-/// Returns the answer in `text`, in any rendering; `None` if it is no answer, not complete, or was changed.
+/// Returns the answer in `text`, in any rendering; `None` if it is not an answer, not complete, or was changed.
 ///
 /// A host may have written something before or behind it: an answer is found at the start of any of the first lines.
 ///

@@ -91,7 +91,7 @@ impl SearchResult {
 pub struct MatchedWord {
     /// The word, as it was typed.
     pub word: String,
-    /// The parts of the skill that have it, those that count most first.
+    /// The parts of the skill that have it, the most important first.
     pub fields: Vec<Field>,
     /// `true` for a stop word, such as `the`.
     pub is_common: bool,
@@ -107,7 +107,7 @@ pub struct MatchedWord {
 pub struct Score(u32);
 
 impl Score {
-    /// Returns `score`, rounded; a score that is no number or negative is 0.
+    /// Returns `score`, rounded; a score that is not a number or negative is 0.
     pub fn new(score: f32) -> Self {
         // A cast of a number that is too large or too small saturates.
         Self((f64::from(score) * 1_000.0).round() as u32)

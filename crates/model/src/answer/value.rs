@@ -62,7 +62,7 @@ impl Answer {
 
     /// Returns the skills whose whole instructions this answer puts into the context, in order.
     ///
-    /// A skill that is called by another address than its name is none of them: the name is another skill's.
+    /// A skill that is called by another address than its name is left out: the name is another skill's.
     pub fn injections(&self) -> Vec<Injection> {
         let Self::Loaded(loaded) = self else { return Vec::new() };
         let skills = loaded.first.iter().chain([&loaded.skill]);

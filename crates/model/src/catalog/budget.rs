@@ -47,8 +47,8 @@ struct Purchase {
 
 /// The purchases, and the budget that is left.
 ///
-/// Each entry is counted alone, with its line break. Hardly a token spans one, so the sum is nearly the count of the
-/// whole; the count at the end settles the rest.
+/// Each entry is counted alone, with its line break. Hardly a token spans one, so the sum is nearly the count
+/// of the whole; the count at the end settles the rest.
 struct Purse<'a> {
     page: &'a Page<'a>,
     left: usize,
@@ -61,8 +61,9 @@ struct Purse<'a> {
 }
 
 impl<'a> Purse<'a> {
-    /// Returns a purse that has paid for the frame and for every name, unless there is a ranking and the names take more than half of
-    /// what the frame leaves: then the descriptions of the skills that the task needs come first.
+    /// Returns a purse that has paid for the frame and for every name, unless there is a ranking and the
+    /// names take more than half of what the frame leaves: then the descriptions of the skills that the task
+    /// needs come first.
     fn new(page: &'a Page<'a>, budget: usize) -> Self {
         let CatalogOptions { tokenizer, ranking, .. } = page.options;
         // No name is shorter than a token, so they need not be counted where there are more of them than tokens.
@@ -109,7 +110,7 @@ impl<'a> Purse<'a> {
             .collect();
         let turn = self.spend_by_turns(ranking.epoch);
         self.spend_by_rank(&ranked);
-        // Skills of this turn that half of the rest did not suffice for come after those that the task needs.
+        // Skills of this turn that did not fit half of the rest come after the skills that the task needs.
         for index in &turn.now {
             if self.tiers[*index] < Tier::FirstSentence {
                 self.buy_most(*index, Reason::FairShare);
@@ -178,7 +179,7 @@ impl<'a> Purse<'a> {
         turn
     }
 
-    /// Buys the most that still fits of those that the task needs, best first.
+    /// Buys the most that still fits of the skills that the task needs, best first.
     fn spend_by_rank(&mut self, ranked: &[(usize, usize)]) {
         let mut fits_so_far = true;
         for (rank, index) in ranked {
@@ -192,9 +193,9 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Lists what it can where not even the names of all fit: the names of those that the task may need and of those whose turn it is,
-    /// then descriptions of those whose turn is next, until one does not fit, then names of these. A few skills with a description are
-    /// of more use than many without.
+    /// Lists what it can where not even the names of all fit: the names of the skills that the task may need
+    /// and of those whose turn it is, then descriptions of those whose turn is next, until one does not fit,
+    /// then names of these. A few skills with a description are of more use than many without.
     fn spend_on_the_rest(&mut self, ranked: &[(usize, usize)], turn: &Turn) {
         let needed = ranked.iter().map(|(rank, index)| (*index, Reason::Task { rank: *rank }));
         let due = turn.now.iter().map(|index| (*index, Reason::FairShare));
@@ -284,7 +285,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Returns the latest purchases until `tokens` are saved; `false` if there was none.
+    /// Returns the latest purchases until `tokens` are saved; `false` if there was not one.
     fn give_back(&mut self, tokens: usize) -> bool {
         let mut saved = 0;
         let before = self.purchases.len();

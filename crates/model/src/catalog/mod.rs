@@ -2,34 +2,34 @@
 //!
 //! It is paid for on every turn of every agent and it is the prefix that prompt caches match on. Hence:
 //!
-//! - **The same skills give the same bytes.** Entries are sorted bytewise by name.
-//!   Loading a skill changes nothing, unless a host without a cache asks the `menu` format to mark what is loaded.
+//! - **The same skills give the same bytes.** Entries are sorted bytewise by name. Loading a skill changes
+//!   nothing, unless a host without a cache asks the `menu` format to mark what is loaded.
 //! - **No skills, no text.** An empty set renders the empty string, so that nothing needs to be injected.
-//! - **A description is data.** It is flattened to one line, stripped of control, invisible and direction-changing
-//!   characters, bounded by [`MAX_DESCRIPTION_CHARS`], and escaped so that it cannot close its wrapper or open
-//!   another entry.
-//! - **Every name stays.** Over a budget descriptions give way, by the rule below; names do not, unless the host
-//!   chose [`OverBudget::SearchOnly`] or gave a [`Ranking`] of what is needed. What was left out is announced in the text,
-//!   with the tool that finds it.
+//! - **A description is data.** It is flattened to one line, stripped of control, invisible and
+//!   direction-changing characters, bounded by [`MAX_DESCRIPTION_CHARS`], and escaped so that it cannot close
+//!   its wrapper or open another entry.
+//! - **Every name stays.** Over a budget descriptions give way, by the rule below; names do not, unless the
+//!   host chose [`OverBudget::SearchOnly`] or gave a [`Ranking`] of what is needed. What was left out is
+//!   announced in the text, with the tool that finds it.
 //!
 //! No format ends with a line break: the host joins its sections as it likes.
 //!
 //! # Skills with full descriptions
 //!
-//! Shortening all descriptions alike is the one thing that is known not to work: a skill that is described in half a
-//! sentence is not chosen, and then none is. Cutting the list off by alphabet hides the skills called `z`. So each
-//! skill has its full description, or its first sentence, or its name only:
+//! Shortening all descriptions alike is the one thing that is known not to work: a skill that is described in
+//! half a sentence is not chosen, and then none is. Cutting the list off by alphabet hides the skills called
+//! `z`. So each skill has its full description, or its first sentence, or its name only:
 //!
 //! 1. Every name is paid for first, with the frame around the entries and the footer.
-//! 2. The highlighted skill and then those of [`CatalogOptions::priority`], in that order, take the most that still
-//!    fits: their full description or else its first sentence.
-//! 3. If the first sentence of every other skill fits, each has it, and the rest of the budget completes descriptions,
-//!    cheapest first, ties by name.
-//! 4. Otherwise the cheapest descriptions are taken in full first, ties by name, until none fits any more, and what is
-//!    left buys first sentences in the same way.
+//! 2. The highlighted skill and then those of [`CatalogOptions::priority`], in that order, take the most that
+//!    still fits: their full description or else its first sentence.
+//! 3. If the first sentence of every other skill fits, each has it, and the rest of the budget completes
+//!    descriptions, cheapest first, ties by name.
+//! 4. Otherwise the cheapest descriptions are taken in full first, ties by name, until none fits any more,
+//!    and what is left buys first sentences in the same way.
 //!
-//! No other order gives more skills their full description, and none depends less on how a skill is called; terse
-//! descriptions are favoured, which is the incentive their authors should have.
+//! No other order gives more skills their full description, and none depends less on how a skill is called;
+//! terse descriptions are favoured, which is the incentive their authors should have.
 //!
 //! The text is counted again as a whole at the end, and the last purchases are returned if it should be over.
 //!
@@ -42,11 +42,11 @@
 //! more than half of what is left beside the names, its first sentence. Between the second and the third step:
 //!
 //! - Skills of this turn have their full description, or else its first sentence, within half of what is left.
-//! - Skills that the task needs take the most that still fits, best first. Skills of this turn that half did not suffice
-//!   for come after them.
+//! - Skills that the task needs take the most that still fits, best first. Skills of this turn that half did
+//!   not suffice for come after them.
 //!
-//! Names without a description stand together in one line behind the footer, in which they cost a fraction of a line each;
-//! only the highlighted skill keeps its own.
+//! Names without a description stand together in one line behind the footer, in which they cost a fraction of
+//! a line each; only the highlighted skill keeps its own.
 //!
 //! If the names take more than half of what the frame leaves, the skills of this turn and of the task come before them, and
 //! some names are left out. The rest of the budget buys names of skills that the task may need

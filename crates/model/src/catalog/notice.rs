@@ -49,7 +49,7 @@ pub(super) fn search_only(options: &CatalogOptions, total: usize) -> String {
     let load = &options.tool_name;
     let pointer = match (&options.search_tool, &options.list_tool) {
         (Some(tool), _) => {
-            format!("call `{tool}` to find those that match the task, then `{load}` with the name")
+            format!("call `{tool}` to find skills that match the task, then `{load}` with the name")
         }
         (None, Some(tool)) => format!("call `{tool}` to see them, then `{load}` with the name"),
         (None, None) => format!("call `{load}` with the name of one that you know"),

@@ -11,7 +11,7 @@ pub const LOAD_TOOL: &str = "load_skill";
 /// The default name of the tool that reads a file of a skill.
 pub const READ_TOOL: &str = "read_skill_file";
 
-/// The tool that a shortened catalog points at when there is none to search with.
+/// The tool that a shortened catalog points at when there is not one to search with.
 pub const LIST_TOOL: &str = "list_skills";
 
 /// The tool that finds skills by what they do.
@@ -32,7 +32,8 @@ crate::words! {
         Bracket "bracket",
         /// `## Available Skills` and a list with bold names.
         Markdown "markdown",
-        /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and `note` where they apply.
+        /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and
+        /// `note` where they apply.
         Json "json",
         /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by their location.
         Compat "compat",
@@ -87,7 +88,7 @@ pub struct CatalogOptions {
     pub file_tool: Option<String>,
     /// The tool that searches skills, where there is one.
     pub search_tool: Option<String>,
-    /// The tool that lists skills, where there is one; a shortened catalog points at it if there is none that searches.
+    /// The tool that lists skills, where there is one; a shortened catalog points at it if there is not one that searches.
     pub list_tool: Option<String>,
 }
 
@@ -124,7 +125,7 @@ pub enum CatalogError {
         /// The name that was probably meant.
         nearest: Option<String>,
     },
-    /// [`Format::Compat`] needs the location of each skill, and this one has none.
+    /// [`Format::Compat`] needs the location of each skill, and this one has no location.
     MissingLocation {
         /// The skill.
         name: String,

@@ -25,7 +25,7 @@ pub enum Reason {
     Host,
     /// The task needs it.
     Task {
-        /// Its place among those that the task needs, from 1.
+        /// Its place among the skills that the task needs, from 1.
         rank: usize,
     },
     /// It was its turn.

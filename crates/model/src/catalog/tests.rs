@@ -56,7 +56,8 @@ const SEVEN: &[(&str, &str)] = &[
     ),
 ];
 
-/// One file a format: what an agent sees of hostile skills, of one skill, with a highlight, and over a budget.
+/// One file a format: what an agent sees of hostile skills, of one skill, with a highlight, and over a
+/// budget.
 #[test]
 fn golden_files() {
     for format in Format::ALL {
@@ -460,8 +461,8 @@ fn highlight_and_priority_come_before_turns_and_tasks() {
     assert_eq!(report.tiers[0].tier, Tier::NameOnly);
 }
 
-/// Returns for how many of `skills` some epoch shows a description, or a first sentence of one, with `spare` tokens beside what an empty
-/// catalog has.
+/// Returns for how many of `skills` some epoch shows a description, or a first sentence of one, with `spare`
+/// tokens beside what an empty catalog has.
 fn described(skills: &[(String, String)], spare: usize, task: Option<&str>) -> usize {
     let entry = |(name, description)| CatalogEntry { name, description, location: None };
     let entries: Vec<CatalogEntry<'_>> = skills.iter().map(|(name, text)| entry((name, text))).collect();

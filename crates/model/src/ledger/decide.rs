@@ -37,8 +37,8 @@ impl Ledger {
     /// instructions.
     ///
     /// Instructions that are in the context in another version are given as [`Presence::Stale`], even if no
-    /// change was recorded. If it is not [certain](super::LedgerRecord::is_certain) that they are another version,
-    /// and not the same one after a host trimmed it, they are given as [`Presence::Lost`].
+    /// change was recorded. If it is not [certain](super::LedgerRecord::is_certain) that they are another
+    /// version, and not the same one after a host trimmed it, they are given as [`Presence::Lost`].
     pub fn decide(&self, name: &SkillName, on_disk: &Digest, force: bool, reload: Reload) -> LoadDecision {
         let Some(entry) = self.skills.get(name) else { return LoadDecision::Give(Presence::Absent) };
         let record = &entry.record;

@@ -13,8 +13,8 @@ impl Ledger {
         self.given(name, digest, sequence);
     }
 
-    /// Notes that the host put the instructions of `name` back after a compaction. That is not a use: the skill stays as recent
-    /// as it was.
+    /// Notes that the host put the instructions of `name` back after a compaction. That is not a use: the
+    /// skill stays as recent as it was.
     pub fn reattached(&mut self, name: &SkillName, digest: Digest) {
         let known = self.skills.get(name).map(|entry| entry.sequence);
         let sequence = known.unwrap_or_else(|| self.next_sequence());

@@ -26,8 +26,8 @@ pub struct LedgerRecord {
     pub digest: Option<Digest>,
     /// The turn at which they were last given, as it is shown; 0 for those of the prompt.
     ///
-    /// A host that advances the ledger counts its calls, a transcript counts the messages of the assistant. So turns are shown, and
-    /// nothing is decided by comparing them.
+    /// A host that advances the ledger counts its calls, a transcript counts the messages of the assistant.
+    /// So turns are shown, and nothing is decided by comparing them.
     pub turn: u64,
     /// True if they are part of the prompt, which no compaction drops.
     pub is_bound: bool,
@@ -49,8 +49,8 @@ pub struct SeenSkill {
     pub is_certain: bool,
     /// The turn at which they stand.
     pub turn: u64,
-    /// Its place among all that were seen: of two skills, the one that was used later, by a load or an acknowledged one, has the
-    /// greater one.
+    /// Its place among all that were seen: of two skills, the one that was used later, by a load or an
+    /// acknowledged one, has the greater one.
     pub order: u64,
     /// True if the skill was unloaded later.
     pub unloaded: bool,

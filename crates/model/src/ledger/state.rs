@@ -25,8 +25,8 @@ pub(super) struct LedgerEntry {
     pub(super) is_of_prompt: bool,
     /// True if a version other than that of the prompt was given, which may still be in the transcript.
     pub(super) has_other: bool,
-    /// The order in which skills were last used: given or acknowledged; 0 for those of the prompt. Turns cannot
-    /// serve: they are counted on two scales.
+    /// The order in which skills were last used: given or acknowledged; 0 for those of the prompt. Turns
+    /// cannot serve: they are counted on two scales.
     pub(super) sequence: u64,
     /// The turn at which a transcript showed the instructions, if one did since they were given.
     pub(super) seen_turn: Option<u64>,
@@ -71,7 +71,7 @@ impl Ledger {
         self.skills.get(name).map(|entry| &entry.record)
     }
 
-    /// Returns whether the instructions of `name` are in the context. A text that is no name is absent.
+    /// Returns whether the instructions of `name` are in the context. A text that is not a name is absent.
     pub fn presence(&self, name: &str) -> Presence {
         self.skills.get(name).map_or(Presence::Absent, |entry| entry.record.presence)
     }
@@ -101,7 +101,7 @@ impl Ledger {
 
     /// Returns the skills that a compaction took from the model, the last used first.
     ///
-    /// Those that a host evicted are not among them.
+    /// Skills that a host evicted are not among them.
     pub fn lost_by_recency(&self) -> Vec<(&SkillName, &LedgerRecord)> {
         let is_wanted = |entry: &LedgerEntry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
         let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();

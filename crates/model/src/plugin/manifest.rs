@@ -127,7 +127,7 @@ impl Reader {
                     self.fatal::<()>(format!("`extensions.{}` is not an object", shown(space)));
                 }
             }
-            other => self.ignored(format!("`{}` is no field of a manifest and is ignored", shown(other))),
+            other => self.ignored(format!("`{}` is not a field of a manifest and is ignored", shown(other))),
         }
     }
 
@@ -138,7 +138,7 @@ impl Reader {
         };
         for (key, value) in author {
             if !matches!(key.as_str(), "name" | "email" | "url") {
-                self.fatal::<()>(format!("`author.{}` is no field of an author", shown(key)));
+                self.fatal::<()>(format!("`author.{}` is not a field of an author", shown(key)));
             } else if !value.is_string() {
                 self.fatal::<()>(format!("`author.{key}` is not a string"));
             }

@@ -31,7 +31,7 @@ pub struct MarketplacePlugin {
     pub directory: Option<String>,
 }
 
-/// Reads a marketplace; `None` if it is none at all. Plugins that are faulty are left out, each for one of the findings.
+/// Reads a marketplace; `None` if it is not a marketplace. Plugins that are faulty are left out, each for one of the findings.
 pub fn read_marketplace(bytes: &[u8]) -> (Option<Marketplace>, Vec<PluginFinding>) {
     let finding = |message: String| PluginFinding::new(RuleId::MarketplaceInvalid, message);
     let document: Value = match serde_json::from_slice(bytes) {
@@ -88,7 +88,7 @@ fn source(source: Option<&Value>) -> Result<Option<String>, String> {
                 Some("url" | "git") => &["url"],
                 Some("git-subdir") => &["url", "path"],
                 Some("npm" | "pip") => &["package"],
-                Some(other) => return Err(format!("`{other}` is no kind of source")),
+                Some(other) => return Err(format!("`{other}` is not a kind of source")),
                 None => return Err("`source.source` is missing".to_owned()),
             };
             return match needed.iter().find(|key| text(key).is_none_or(str::is_empty)) {

@@ -50,7 +50,7 @@ pub fn read_mcp(bytes: &[u8]) -> (Vec<PluginServer>, Vec<PluginFinding>) {
         return fault(format!("`$schema` of mcp.json is not `{MCP_SCHEMA}`, so its servers are ignored"));
     }
     if let Some(key) = object.keys().find(|key| !matches!(key.as_str(), "$schema" | "mcpServers")) {
-        return fault(format!("`{key}` is no field of mcp.json, so its servers are ignored"));
+        return fault(format!("`{key}` is not a field of mcp.json, so its servers are ignored"));
     }
     let Some(entries) = object.get("mcpServers").and_then(Value::as_object) else {
         return fault("`mcpServers` is not an object, so there are no servers".to_owned());
@@ -75,7 +75,7 @@ fn server(name: &str, entry: &Value) -> Result<PluginServer, String> {
         Some("stdio") => Transport::Stdio,
         Some("streamable-http") => Transport::StreamableHttp,
         Some("sse") => Transport::Sse,
-        Some(other) => return Err(format!("`{other}` is no type of a server")),
+        Some(other) => return Err(format!("`{other}` is not a type of a server")),
         None => return Err("`type` is missing".to_owned()),
     };
     let fields: &[&str] = match transport {
@@ -83,7 +83,7 @@ fn server(name: &str, entry: &Value) -> Result<PluginServer, String> {
         Transport::StreamableHttp | Transport::Sse => &["type", "url", "headers"],
     };
     if let Some(key) = object.keys().find(|key| !fields.contains(&key.as_str())) {
-        return Err(format!("`{key}` is no field of a server of type {}", transport.as_str()));
+        return Err(format!("`{key}` is not a field of a server of type {}", transport.as_str()));
     }
     let target = if transport == Transport::Stdio {
         stdio(object)?

@@ -1,5 +1,6 @@
-//! Agent Plugins 1.0.0 and marketplaces of plugins, from bytes to what a client may use of them, under the specification's rules of
-//! failure: a fatal fault rejects the plugin, another one costs what it is about, and everything is reported.
+//! Agent Plugins 1.0.0 and marketplaces of plugins, from bytes to what a client may use of them, under the
+//! specification's rules of failure: a fatal fault rejects the plugin, another one costs what it is about,
+//! and everything is reported.
 
 mod finding;
 mod manifest;

@@ -42,7 +42,7 @@ pub(super) fn body(candidate: &ReattachCandidate<'_>) -> String {
     format!("<skill name=\"{name}\" digest=\"{digest}\">\n{}\n</skill>\n", guard(body))
 }
 
-/// Returns the essence, which is no exact copy and so is not stamped.
+/// Returns the essence, which is not an exact copy and so is not stamped.
 pub(super) fn essence(candidate: &ReattachCandidate<'_>, wording: &Wording) -> String {
     let ReattachCandidate { name, essence, .. } = candidate;
     let load = &wording.load;
@@ -67,8 +67,8 @@ pub(super) fn rest(names: &[&str], more: usize) -> String {
 ///
 /// Those of one element are the other way round than they stand in it, so that the last used is the last, as in a transcript.
 ///
-/// A host may have written something before and behind the element, or wrapped it: it is found at the start of any line and behind any tag.
-/// None of the bodies in an element count if one is not what was stamped.
+/// A host may have written something before and behind the element, or wrapped it: it is found at the start
+/// of any line and behind any tag. None of the bodies in an element count if one is not what was stamped.
 pub fn recognise(text: &str) -> Vec<Injection> {
     let (text, opening) = (text.trim_start(), format!("<{ELEMENT}>\n"));
     let is_opened = |place: &usize| *place == 0 || text[..*place].ends_with(['\n', '>']);
@@ -81,7 +81,7 @@ pub fn recognise(text: &str) -> Vec<Injection> {
 /// Returns the bodies behind the guidance.
 fn inside(text: &str) -> Option<Vec<Injection>> {
     let (_, pieces) = text.split_once('\n')?;
-    // Anything else is no body, and an answer's other forms have no place here.
+    // Anything else is not a body, and an answer's other forms have no place here.
     match answer::recognise(pieces).filter(|_| pieces.starts_with("<skill "))? {
         RecognisedAnswer::Bodies(injections) => Some(injections.into_iter().rev().collect()),
         _ => None,

@@ -1,17 +1,18 @@
 //! Puts the instructions of loaded skills back into the context after a compaction.
 //!
-//! A compaction takes instructions that the model was following. Putting all of them back may cost more than the compaction
-//! saved, so they are put back under a budget, the last used first:
+//! A compaction takes instructions that the model was following. Putting all of them back may cost more than
+//! the compaction saved, so they are put back under a budget, the last used first:
 //!
 //! 1. Each skill in turn is given whole, if that fits and leaves room for the line of step 3.
 //! 2. Each of the others is given as its [essence](crate::essence), the lines with its hard rules, if it has any and they fit.
-//! 3. One line names the rest, as many as fit, and counts those that it does not name.
+//! 3. One line names the rest, as many as fit, and counts the others.
 //!
 //! Putting skills back is not a use of them, so each compaction finds them in the same order again.
 //!
 //! The text is counted again as a whole at the end, and less is bought if it should be over.
 //!
-//! Whole instructions are recognised in a transcript ([`transcript`](crate::transcript)), so they count as loaded and are not given twice.
+//! Whole instructions are recognised in a transcript ([`transcript`](crate::transcript)), so they count as
+//! loaded and are not given twice.
 //!
 //! ```
 //! use repertoire_model::answer::Wording;

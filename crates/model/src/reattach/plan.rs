@@ -163,7 +163,7 @@ impl<'a> ReattachPlan<'a> {
         }
     }
 
-    /// Names as many of the others as fit, and counts those that are not named.
+    /// Names as many of the others as fit, and counts the rest.
     fn name_rest(&mut self, allowance: usize) {
         let rest: Vec<usize> =
             (0..self.offers.len()).filter(|index| self.offers[*index].level == Level::Omitted).collect();

@@ -9,9 +9,9 @@ pub(crate) fn is_clearly_within(text: &str, limit: usize) -> bool {
 
 /// Returns about how many tokens of `o200k_base` the `text` has, in one pass and without the vocabulary.
 ///
-/// On public skills that it was not fitted to it is off by 1.8 % in the median and by less than 7 % for 95 of 100; on Chinese
-/// and Japanese ones by 2.2 % and 9 %, on source code by 2.4 % and 9 %, on runs of digests and base64 by up to 10 %.
-/// It errs to both sides alike, so it is no bound.
+/// On public skills that it was not fitted to it is off by 1.8 % in the median and by less than 7 % for 95 of
+/// 100; on Chinese and Japanese ones by 2.2 % and 9 %, on source code by 2.4 % and 9 %, on runs of digests
+/// and base64 by up to 10 %. It errs to both sides alike, so it is not a bound.
 ///
 /// ```
 /// use repertoire_model::tokens::approximate;
@@ -38,8 +38,8 @@ const JOINER_WEIGHT: usize = 76;
 
 /// The weight of a byte of each [`Kind`], by row, after a byte of each kind, by column, in hundredths of a token.
 ///
-/// Fitted by least squares to 2,600 Markdown files of public skills and 400 files of source code, none below 0. The columns
-/// are filled up to a power of two.
+/// Fitted by least squares to 2,600 Markdown files of public skills and 400 files of source code, none below 0.
+/// The columns are filled up to a power of two.
 static WEIGHTS: [[u8; 16]; 14] = [
     [4, 25, 144, 70, 116, 46, 107, 153, 94, 128, 80, 80, 80, 0, 0, 0],
     [73, 15, 161, 56, 82, 63, 72, 124, 60, 16, 80, 80, 80, 0, 0, 0],

@@ -95,8 +95,8 @@ fn symbols(text: &str) -> Option<usize> {
     (symbols > 0).then_some(end + breaks)
 }
 
-/// Matches the last three alternatives: white space up to its last line end, or without its last character if a word may
-/// take that, or all of it.
+/// Matches the last three alternatives: white space up to its last line end, or without its last character if
+/// a word may take that, or all of it.
 fn white_space(text: &str) -> usize {
     let length = run(text, |class| matches!(class, CharClass::Space | CharClass::LineEnd));
     let space = &text[..length];

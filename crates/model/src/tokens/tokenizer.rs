@@ -1,7 +1,7 @@
 //! The tokenizers that counts can be made with.
 //!
-//! No vendor publishes the tokenizers of all its models, so every number is an estimate for some model. A reported
-//! number always names its tokenizer.
+//! No vendor publishes the tokenizers of all its models, so every number is an estimate for some model. A
+//! reported number always names its tokenizer.
 
 use super::split::pieces;
 use super::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};

@@ -112,7 +112,7 @@ impl Capabilities {
         self.tools.iter().flat_map(of).collect()
     }
 
-    /// Returns the lines that are new since `earlier`, and those that are gone.
+    /// Returns the lines that are new since `earlier`, and the ones that are gone.
     pub fn difference(&self, earlier: &Self) -> (Vec<String>, Vec<String>) {
         let (now, before) = (self.lines(), earlier.lines());
         let added = now.iter().filter(|line| !before.contains(line)).cloned().collect();

@@ -16,7 +16,8 @@ pub struct Needs {
     pub env: Vec<String>,
     /// True if a person is to be asked before every call, unless they approved this tool by name.
     pub ask: bool,
-    /// The command outside of the sandbox that the tool stands for; then nothing of the skill runs, and a person approves every call.
+    /// The command outside of the sandbox that the tool stands for; then nothing of the skill runs, and a
+    /// person approves every call.
     pub host: Option<HostCommand>,
 }
 

@@ -61,7 +61,7 @@ impl Toolbox {
                 _ if is_tool(&object) => reading.tool(&Value::Object(object), 0),
                 _ => {}
             },
-            Ok(_) => reading.file(format!("{TOOLBOX_FILE} is no list of tools")),
+            Ok(_) => reading.file(format!("{TOOLBOX_FILE} is not a list of tools")),
         }
         reading.finish()
     }
@@ -110,7 +110,7 @@ impl ToolboxReader {
         let outer = declared.as_object();
         let inner = outer.and_then(|tool| tool.get("function")).and_then(Value::as_object).or(outer);
         let (Some(outer), Some(inner)) = (outer, inner) else {
-            return self.file(format!("entry {} of {TOOLBOX_FILE} is no object", index + 1));
+            return self.file(format!("entry {} of {TOOLBOX_FILE} is not an object", index + 1));
         };
         let Some(name) = inner.get("name").and_then(Value::as_str) else {
             return self.file(format!("entry {} of {TOOLBOX_FILE} has no name", index + 1));
@@ -118,7 +118,12 @@ impl ToolboxReader {
         let shown = text::shorten(&text::visible_line(name), 80);
         if !is_tool_name(name) {
             let help = "use letters, digits, `_` and `-`, at most 64 of them";
-            return self.report(RuleId::ToolName, &shown, format!("`{shown}` is no name for a tool"), help);
+            return self.report(
+                RuleId::ToolName,
+                &shown,
+                format!("`{shown}` is not a name for a tool"),
+                help,
+            );
         }
         if TOOL_NAMES.contains(&name) {
             let message = format!("`{name}` is the name of a tool that every agent has");
@@ -151,7 +156,7 @@ impl ToolboxReader {
         }
     }
 
-    /// Returns the schema of a tool's arguments, unless it is none.
+    /// Returns the schema of a tool's arguments, unless it is invalid.
     fn parameters(&mut self, tool: &Map<String, Value>, name: &str) -> Option<Value> {
         const HELP: &str = "write the JSON Schema of an object: {\"type\": \"object\", \"properties\": {}}";
         let declared = PARAMETER_KEYS.iter().find_map(|key| tool.get(*key)).filter(|value| !value.is_null());
@@ -166,12 +171,12 @@ impl ToolboxReader {
             Some(_) => false,
         };
         if !parameters.is_object() || !is_of_object {
-            report(self, "are no schema of an object");
+            report(self, "are not a schema of an object");
             return None;
         }
         let review = schema::review(&parameters);
         if let Some(fault) = review.faults.first() {
-            report(self, &format!("are no valid schema: {fault}"));
+            report(self, &format!("are not a valid schema: {fault}"));
             return None;
         }
         if !review.unchecked.is_empty() {
@@ -367,16 +372,16 @@ mod tests {
         let check = |tool: &str, expect: &str| {
             assert_eq!(read(&format!("[{tool}, {one}]")), (vec!["good".to_owned()], vec![expect.to_owned()]));
         };
-        check("3", "tools-file: entry 1 of schema.json is no object");
+        check("3", "tools-file: entry 1 of schema.json is not an object");
         check("{}", "tools-file: entry 1 of schema.json has no name");
-        check(r#"{"name": "a b"}"#, "tool-name: `a b` is no name for a tool");
+        check(r#"{"name": "a b"}"#, "tool-name: `a b` is not a name for a tool");
         check(
             r#"{"name": "load_skill"}"#,
             "tool-name: `load_skill` is the name of a tool that every agent has",
         );
         check(
             r#"{"name": "x", "description": "X.", "parameters": {"type": "string"}}"#,
-            "tool-schema: the parameters of `x` are no schema of an object",
+            "tool-schema: the parameters of `x` are not a schema of an object",
         );
         check(
             r#"{"name": "x", "description": "X.", "command": "rm -rf"}"#,
@@ -384,7 +389,7 @@ mod tests {
         );
         assert_eq!(read("[").0, [""; 0]);
         assert_eq!(read("[").1.len(), 1);
-        assert_eq!(read("7").1, ["tools-file: schema.json is no list of tools"]);
+        assert_eq!(read("7").1, ["tools-file: schema.json is not a list of tools"]);
         let twice = format!("[{one}, {one}]");
         assert_eq!(read(&twice).1, ["tool-name: a second tool is called `good`; it is left out"]);
         let many: Vec<String> =

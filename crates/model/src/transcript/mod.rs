@@ -1,9 +1,10 @@
 //! Derives the skills that a transcript holds from its messages alone.
 //!
-//! A host that resumes, forks, compacts or clears old results needs no bookkeeping for its skills: what the model has before it is
-//! in the messages. A skill is seen where a call that loads it has a result that did not fail and whose text holds the
-//! instructions, or where a host put them back after a compaction ([`reattach`](crate::reattach)). A call of the skill's own name
-//! loads it too, if the result holds its instructions as this library writes them. Four shapes are read, and may be mixed:
+//! A host that resumes, forks, compacts or clears old results needs no bookkeeping for its skills: what the
+//! model has before it is in the messages. A skill is seen where a call that loads it has a result that did
+//! not fail and whose text holds the instructions, or where a host put them back after a compaction
+//! ([`reattach`](crate::reattach)). A call of the skill's own name loads it too, if the result holds its
+//! instructions as this library writes them. Four shapes are read, and may be mixed:
 //!
 //! | shape | call | result |
 //! |---|---|---|

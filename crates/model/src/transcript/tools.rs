@@ -7,7 +7,7 @@ use crate::SkillName;
 /// Separators between a server and its tool in the names that MCP clients make up.
 const SERVER_SEPARATOR: &str = "__";
 
-/// The longest arguments of a call that are read, in bytes. Those that name a skill are a hundredth of it.
+/// The longest arguments of a call that are read, in bytes. The arguments that name a skill are a hundredth of it.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// The longest name of a skill that is accepted, in bytes.

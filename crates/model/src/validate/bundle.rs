@@ -98,8 +98,8 @@ impl<'a> Index<'a> {
         self.files.contains(path) || self.directories.contains(path.trim_end_matches('/'))
     }
 
-    /// Returns the file that the list `directory` of a frontmatter means by `path`: there, at the top of the skill, or with an
-    /// extension.
+    /// Returns the file that the list `directory` of a frontmatter means by `path`: there, at the top of the
+    /// skill, or with an extension.
     fn declared(&self, directory: &str, path: &str) -> Option<&'a str> {
         let bare = path.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
         let exact = [Some(path), bare].into_iter().flatten().find_map(|path| self.files.get(path).copied());
@@ -211,7 +211,8 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
     linked
 }
 
-/// Returns the help for the link to `target`, out of the skill, of a file in `directory`. It names a skill only where that is known.
+/// Returns the help for the link to `target`, out of the skill, of a file in `directory`. It names a skill
+/// only where that is known.
 fn escape_help(facts: &BundleFacts<'_>, index: &Index<'_>, directory: &str, target: &str) -> String {
     let own = "an agent reads only the skill's own files";
     if target.starts_with('/') {

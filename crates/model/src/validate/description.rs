@@ -1,4 +1,4 @@
-//! Rules about descriptions, and the description of skills that have none.
+//! Rules about descriptions, and the description of skills without one.
 
 use super::{Reporter, RuleId};
 use crate::{Span, text};
@@ -191,7 +191,7 @@ fn without_quotes(text: &str) -> String {
                     '\'' if !before.is_alphanumeric() => Some('\''),
                     _ => None,
                 };
-                // A mark that is never closed is none.
+                // A mark that is never closed does not count.
                 let after = offset + c.len_utf8();
                 end = closing.filter(|closing| text[after..].contains(*closing));
                 if end.is_none() {
@@ -212,8 +212,8 @@ const MAX_STEP_WORDS: usize = 5;
 
 /// Returns whether a description tells the steps of the instructions.
 ///
-/// Numbered lists do not count: most of them tell when to use the skill. Nor does text in quotes and parentheses, nor `first ... then` as
-/// an order of fallbacks.
+/// Numbered lists do not count: most of them tell when to use the skill. Nor does text in quotes and
+/// parentheses, nor `first ... then` as an order of fallbacks.
 fn tells_workflow(folded: &str) -> bool {
     let may_tell = folded.contains("step 1") || folded.contains("then") || folded.contains(['>', '→']);
     if !may_tell {
@@ -315,7 +315,7 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
     (!paragraph.is_empty()).then(|| text::shorten(&paragraph, DERIVED_CHARS))
 }
 
-/// Returns `body` without the comments of HTML in it; one that does not end is no comment.
+/// Returns `body` without the comments of HTML in it; one that does not end is not a comment.
 fn without_comments(body: &str) -> String {
     let (mut kept, mut rest) = (String::with_capacity(body.len()), body);
     while let Some((before, comment)) = rest.split_once("<!--")

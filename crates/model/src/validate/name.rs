@@ -166,7 +166,8 @@ fn is_standard(name: &str) -> bool {
     name::grammar_faults(name, Grammar::AgentSkills).is_empty()
 }
 
-/// Reports that `name` differs from the directory. Where it is not what is written, because that is unusable, the directory's is better.
+/// Reports that `name` differs from the directory. Where it is not what is written, because that is unusable,
+/// the directory's is better.
 fn report_mismatch(
     name: &SkillName,
     is_written: bool,

@@ -1,8 +1,8 @@
 //! A fast parser for the simple YAML that most frontmatter is written in.
 //!
-//! Most skills have nothing but lines of `key: text`, perhaps with one more level below `metadata`. Reading these
-//! takes a fraction of what a YAML parser takes, and a large library is mostly these. Everything else is
-//! left to the full parser; a property test holds both to the same result.
+//! Most skills have nothing but lines of `key: text`, perhaps with one more level below `metadata`. Reading
+//! these takes a fraction of what a YAML parser takes, and a large library is mostly these. Everything else
+//! is left to the full parser; a property test holds both to the same result.
 
 use super::tree::{MappingEntry, Node, ParsedYaml, Range, Scalar};
 

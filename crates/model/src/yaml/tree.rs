@@ -90,8 +90,8 @@ impl Scalar {
         number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
     }
 
-    /// Returns whether other readers of YAML take the scalar for a number that JSON does not have, `.inf` or `.nan`, or for
-    /// one that is too large to be held exactly.
+    /// Returns whether other readers of YAML take the scalar for a number that JSON does not have, `.inf` or
+    /// `.nan`, or for one that is too large to be held exactly.
     pub fn is_number_beyond_json(&self) -> bool {
         let text = self.text.as_str();
         // The first character excludes most values.

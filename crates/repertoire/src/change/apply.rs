@@ -59,10 +59,12 @@ impl From<Error> for FailedChange {
     }
 }
 
-/// Takes the steps of `change`, all of them or none. The caller holds `lock` since it read what is as before. The change is recorded.
+/// Takes the steps of `change`, all of them or none. The caller holds `lock` since it read what is as before.
+/// The change is recorded.
 ///
-/// Fails with [`ErrorKind::FileChanged`](crate::ErrorKind::FileChanged) or [`ErrorKind::AlreadyThere`](crate::ErrorKind::AlreadyThere)
-/// if a skill, a file, a link or a directory is not as the change expects.
+/// Fails with [`ErrorKind::FileChanged`](crate::ErrorKind::FileChanged) or
+/// [`ErrorKind::AlreadyThere`](crate::ErrorKind::AlreadyThere) if a skill, a file, a link or a directory is
+/// not as the change expects.
 pub fn apply(
     _lock: &WriterLock,
     place: &ChangePlace,
@@ -95,8 +97,9 @@ pub fn apply(
     Ok(())
 }
 
-/// Stores the files of the skills as they are, which are needed to undo the change, and as they will be, which are needed to complete it,
-/// so that they survive a power failure. What earlier changes stored and nothing names any more is removed before.
+/// Stores the files of the skills as they are, which are needed to undo the change, and as they will be,
+/// which are needed to complete it, so that they survive a power failure. What earlier changes stored and
+/// nothing names any more is removed before.
 fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>) -> Result<(), Error> {
     let store = store.get()?;
     let named = place.journal.parent().and_then(named_bundles);
@@ -109,7 +112,7 @@ fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>
     put_skills_safely(&*store, &skills)
 }
 
-/// Carries out `change`. If a step fails, `journal` is left with those that were taken.
+/// Carries out `change`. If a step fails, `journal` keeps the steps that were taken.
 fn carry_out(change: &ChangeSteps<'_>, journal: &mut Journal) -> Result<(), Error> {
     let outcomes = in_parallel(&change.skills, |skill| {
         let others = skill.others.to_vec();

@@ -91,8 +91,8 @@ pub(super) fn named_bundles(directory: &Path) -> Option<BTreeSet<Digest>> {
 }
 
 impl Journal {
-    /// Returns the journal of `place`, if a change has begun and not ended. One that cannot be understood counts as none: it
-    /// is never half written, so that a newer version has made it.
+    /// Returns the journal of `place`, if a change has begun and not ended. One that cannot be understood
+    /// counts as none: it is never half written, so that a newer version has made it.
     pub(super) fn read(place: &ChangePlace) -> Result<Option<Self>, Error> {
         let path = place.file(ENDING);
         let Some(bytes) = read_file(&path, MAX_BYTES)? else { return Ok(None) };
@@ -128,8 +128,8 @@ impl Journal {
             return;
         };
         let suffix = format!(".{}.{RECORD_ENDING}", name.to_string_lossy());
-        // A change that cannot be recorded was made all the same. A journal that stays is that of a completed change, which the next
-        // command finds to be so.
+        // A change that cannot be recorded was made all the same. A journal that stays is that of a completed
+        // change, which the next command finds to be so.
         let _ = fs::rename(place.file(ENDING), directory.join(format!("{:015}{suffix}", now.as_millis())));
         remove_oldest(directory, &suffix, MAX_RECORDS);
     }

@@ -23,8 +23,8 @@ pub fn remove_leftovers(path: &Path) {
     }
 }
 
-/// Removes the temporary files in `directory` whose writer was killed, and of the files whose names end in `suffix` the oldest ones, so
-/// that `most` stay.
+/// Removes the temporary files in `directory` whose writer was killed, and of the files whose names end in
+/// `suffix` the oldest ones, so that `most` stay.
 pub fn remove_oldest(directory: &Path, suffix: &str, most: usize) {
     let mut kept: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

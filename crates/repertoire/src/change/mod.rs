@@ -1,8 +1,9 @@
 //! Changes of files and of skills, all or nothing.
 //!
-//! [`replace_file`] replaces one file. A change of several skills, files, links and directories is written to a journal, then the
-//! directories of the skills are exchanged one by one, and last the other steps are taken in order: [`begin`] and [`apply`]. After a
-//! crash [`recover`] completes a change whose journal is still there, or undoes it. The newest changes stay recorded beside the journal.
+//! [`replace_file`] replaces one file. A change of several skills, files, links and directories is written to
+//! a journal, then the directories of the skills are exchanged one by one, and last the other steps are taken
+//! in order: [`begin`] and [`apply`]. After a crash [`recover`] completes a change whose journal is still
+//! there, or undoes it. The newest changes stay recorded beside the journal.
 
 mod leftovers;
 mod replace_file;

@@ -2,8 +2,8 @@
 
 use std::thread;
 
-/// The most threads. Those that wait for the disk at the same time wait together, because file systems make durable what several of them
-/// want at once.
+/// The most threads. Threads that wait for the disk at the same time wait together, because file systems make
+/// durable what several of them want at once.
 const THREADS: usize = 32;
 
 /// Returns the results of `act` for all `items`, in their order.

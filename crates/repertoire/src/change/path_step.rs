@@ -134,8 +134,8 @@ impl PathStep {
         }
     }
 
-    /// Takes the step if everything is as before it: otherwise it was taken already, or others changed what it is about. The temporary
-    /// files of a writer that was killed are removed.
+    /// Takes the step if everything is as before it: otherwise it was taken already, or others changed what
+    /// it is about. The temporary files of a writer that was killed are removed.
     pub(super) fn take_if_ready(&self) -> Result<(), Error> {
         if let Self::Record(file) | Self::UserFile(file) = self {
             remove_leftovers(&file.path.canonicalize().unwrap_or_else(|_| file.path.clone()));

@@ -9,8 +9,8 @@ pub struct ChangePlace {
     pub base: PathBuf,
     /// The directory of the skills.
     pub skills: PathBuf,
-    /// The path of the journal, without an ending; it is the same for all processes that change the place. The directory holds the
-    /// journals of all places that share a store.
+    /// The path of the journal, without an ending; it is the same for all processes that change the place.
+    /// The directory holds the journals of all places that share a store.
     pub journal: PathBuf,
 }
 

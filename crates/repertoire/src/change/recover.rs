@@ -31,13 +31,14 @@ pub enum RecoveryEnd {
     Completed,
     /// It was undone.
     Undone,
-    /// It can be neither completed nor undone, because files of skills are not stored any more. The skills in these directories are left
-    /// as they are.
+    /// It can be neither completed nor undone, because files of skills are not stored any more. The skills in
+    /// these directories are left as they are.
     Abandoned(Vec<PathBuf>),
 }
 
-/// Completes or undoes an interrupted change at `place`; `None` if there is none, or another process is at it. `store` is only opened
-/// for a change of skills that has to be completed or undone; if that fails, the change stays interrupted.
+/// Completes or undoes an interrupted change at `place`; `None` if there is not one, or another process is at
+/// it. `store` is only opened for a change of skills that has to be completed or undone; if that fails, the
+/// change stays interrupted.
 pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     // Without a journal, which is the rule, nothing is locked.
     if !place.file(ENDING).is_file() {
@@ -54,7 +55,8 @@ pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery
     }
 }
 
-/// Waits until no other process changes `place`, and completes or undoes an interrupted change. Until the result is dropped, others wait.
+/// Waits until no other process changes `place`, and completes or undoes an interrupted change. Until the
+/// result is dropped, others wait.
 pub fn begin(place: &ChangePlace, store: &LazyStore) -> Result<WriterLock, Error> {
     let lock = WriterLock::acquire(place)?;
     recover_locked(place, store)?;
@@ -89,8 +91,8 @@ fn complete(store: &LazyStore, journal: &Journal) -> Result<bool, Error> {
     Ok(outcome.is_ok())
 }
 
-/// Undoes the change of `journal`, all of it or nothing, and removes the journal. If it fails, the journal says that the change has to
-/// be undone.
+/// Undoes the change of `journal`, all of it or nothing, and removes the journal. If it fails, the journal
+/// says that the change has to be undone.
 pub(super) fn undo(
     place: &ChangePlace,
     store: &LazyStore,

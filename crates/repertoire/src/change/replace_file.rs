@@ -16,25 +16,26 @@ pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// In each kind, a reader finds the old content or the new one, also when this program is killed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind<'b> {
-    /// A file that people and other programs edit. It is replaced if it still holds `before`, where `None` is a file that is not there yet,
-    /// and if its owner may write it. Its permissions stay, and so does whom it belongs to, but for a group that has no rights of its
-    /// own and cannot be given. Access-control lists and extended attributes do not. The file is synced. Its directory must be there,
-    /// and a link is replaced by a file.
+    /// A file that people and other programs edit. It is replaced if it still holds `before`, where `None` is
+    /// a file that is not there yet, and if its owner may write it. Its permissions stay, and so does whom it
+    /// belongs to, but for a group that has no rights of its own and cannot be given. Access-control lists
+    /// and extended attributes do not. The file is synced. Its directory must be there, and a link is
+    /// replaced by a file.
     User {
         /// The bytes that were read from it before.
         before: Option<&'b [u8]>,
     },
-    /// A file that this program alone writes, and that must survive a power failure. Its permissions stay, and a link stays a link: the
-    /// file that it leads to is replaced.
+    /// A file that this program alone writes, and that must survive a power failure. Its permissions stay,
+    /// and a link stays a link: the file that it leads to is replaced.
     Record,
     /// As a record, but only its owner may read it, and a link is replaced by a file.
     PrivateRecord,
-    /// A file that this program alone writes, and can make again: only its owner may read it, and after a power failure it may be
-    /// without content.
+    /// A file that this program alone writes, and can make again: only its owner may read it, and after a
+    /// power failure it may be without content.
     Cache,
 }
 
-/// Returns the bytes of the file at `path`, which may be a link, or `None` if there is none. Fails if it has more than `most`.
+/// Returns the bytes of the file at `path`, which may be a link, or `None` if there is not one. Fails if it has more than `most`.
 pub fn read_file(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
     match regular_file::read(path, most) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -45,8 +46,8 @@ pub fn read_file(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
 
 /// Makes the file at `path` hold `after`, or removes it for `None`.
 ///
-/// Fails with [`ErrorKind::FileChanged`], [`ErrorKind::ReadOnly`] or [`ErrorKind::ForeignOwner`] if a file of a user is to be left
-/// alone.
+/// Fails with [`ErrorKind::FileChanged`], [`ErrorKind::ReadOnly`] or [`ErrorKind::ForeignOwner`] if a file of
+/// a user is to be left alone.
 pub fn replace_file(path: &Path, kind: FileKind<'_>, after: Option<&[u8]>) -> Result<(), Error> {
     let failed = |error| Error::io("write", path, error);
     let path: &PathBuf = &match kind {
@@ -104,7 +105,8 @@ pub(super) fn sync(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
-/// Returns the metadata of the file at `path`, `None` if there is none. Fails if it does not hold `before`, or may not be written.
+/// Returns the metadata of the file at `path`, `None` if there is not one. Fails if it does not hold
+/// `before`, or may not be written.
 fn as_before(path: &Path, before: Option<&[u8]>) -> Result<Option<Metadata>, Error> {
     let failed = |error| Error::io("write", path, error);
     let found = match regular_file::read(path, MAX_FILE_BYTES) {

@@ -15,8 +15,9 @@ use crate::{Error, ErrorKind};
 /// The name of that directory while it is deleted.
 const DISCARDED: &str = ".rep-staging-discarded";
 
-/// Makes the skill in `directory`, which is `before`, have the files `after`; it is durable once the directory of the skills is. A skill
-/// with everything else in its directory is removed only if it is exactly as it is expected.
+/// Makes the skill in `directory`, which is `before`, have the files `after`; it is durable once the
+/// directory of the skills is. A skill with everything else in its directory is removed only if it is exactly
+/// as it is expected.
 pub(super) fn set(
     directory: &Path,
     before: Option<&InstalledSkill>,
@@ -90,8 +91,8 @@ pub(super) fn sync_all(skills: &[JournalSkill]) -> Result<(), Error> {
 pub(super) fn discard_removed(skills: &[JournalSkill]) {
     for parent in parents(skills) {
         let (removed, discarded) = (parent.join(REMOVED), parent.join(DISCARDED));
-        // They are gone in one step, so that no recovery takes what is half deleted for what somebody edited. What cannot be deleted
-        // is left out by scans, and the next write tries it again.
+        // They are gone in one step, so that no recovery takes what is half deleted for what somebody edited.
+        // What cannot be deleted is left out by scans, and the next write tries it again.
         let _ = fs::remove_dir_all(&discarded);
         let _ = fs::rename(removed, &discarded).and_then(|()| fs::remove_dir_all(&discarded));
     }

@@ -98,7 +98,7 @@ pub const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "tools.offer",
         takes: "as the key `tools.offer`",
-        summary: "The built-in tools that the agent is offered, of those that `tools.offer` offers; in place of those of the profile if that is not set.",
+        summary: "The built-in tools that the agent is offered, out of `tools.offer`; if that is not set, in place of the tools of the profile.",
         example: "\"minimal\"",
     },
     AgentKey {

@@ -25,7 +25,8 @@ pub(super) enum PluginSwitch {
     Off,
 }
 
-/// Returns the roots of the plugins that Claude Code and Codex have installed and switched so, for the user and in the project at `project`.
+/// Returns the roots of the plugins that Claude Code and Codex have installed and switched so, for the user
+/// and in the project at `project`.
 pub(super) fn installed(
     directories: &UserDirectories<'_>,
     project: &Path,

@@ -8,8 +8,8 @@ use crate::discovery::repository_root;
 /// The name of a project's configuration file.
 pub const FILE_NAME: &str = "repertoire.toml";
 
-/// Directories and overrides that the configuration is loaded from. The library reads neither the environment nor the home
-/// directory by itself.
+/// Directories and overrides that the configuration is loaded from. The library reads neither the environment
+/// nor the home directory by itself.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConfigInput {
@@ -84,9 +84,9 @@ repertoire_model::words! {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ConfigFiles {
-    /// The files to read, those that win last.
+    /// The files to read, the weakest first.
     pub found: Vec<(ConfigFileOwner, PathBuf)>,
-    /// The paths where a file could be and is none.
+    /// The paths where a file could be and is not.
     pub absent: Vec<PathBuf>,
 }
 

@@ -72,7 +72,7 @@ pub(super) fn skills_in_use(
     Ok(skills.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().cloned().collect())
 }
 
-/// Adds the skills of its kits to those that `agent` may see.
+/// Adds the skills of its kits to the skills that `agent` may see.
 pub(super) fn resolve_agent(
     agent: &mut ConfiguredAgent,
     kits: &BTreeMap<String, Vec<Pattern>>,
@@ -80,7 +80,7 @@ pub(super) fn resolve_agent(
     for name in &agent.kits {
         let Some(skills) = kits.get(name) else {
             let message =
-                format!("the agent `{}` has the kit `{name}`, which there is none of", agent.agent.name);
+                format!("the agent `{}` has the kit `{name}`, which does not exist", agent.agent.name);
             return Err(ConfigError::new(message).hint(kit_hint(kits, name)));
         };
         agent.agent.scope.allow.get_or_insert_default().extend(skills.iter().cloned());
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(sees(&format!("{kits}{agent}deny = [\"a\"]\n"), ""), Ok([false; 3]));
         // A project could widen what an agent of the user sees.
         let error = sees(agent, kits).unwrap_err();
-        assert!(error.starts_with("the agent `x` has the kit `web`, which there is none of"), "{error}");
+        assert!(error.starts_with("the agent `x` has the kit `web`, which does not exist"), "{error}");
     }
 }

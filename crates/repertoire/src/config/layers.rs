@@ -161,7 +161,7 @@ fn expand_home(home: &Path, assignment: &mut Assignment) {
     }
 }
 
-/// Returns the assignment of an override; an unknown key is none.
+/// Returns the assignment of an override; `None` if the key is unknown.
 fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option<Assignment>, ConfigError> {
     if let Some(hint) = hint_about_gone(&overridden.key) {
         let message = format!("the key `{}` of {} is gone", overridden.key, overridden.origin);
@@ -186,8 +186,8 @@ fn configured(input: &ConfigInput, given: &PathBuf) -> ConfiguredPath {
     ConfiguredPath { path: input.working_directory.join(given), given: given.clone() }
 }
 
-/// Returns the trust in the profile that `assignments` choose: within `boundary` if the choice is one of the first `of_project`,
-/// which are the project's.
+/// Returns the trust in the profile that `assignments` choose: within `boundary` if the choice is one of the
+/// first `of_project`, which are the project's.
 fn trust_in_profile(assignments: &[Assignment], of_project: usize, boundary: PathBuf) -> FileTrust {
     let position = assignments.iter().rposition(|assignment| assignment.key.name == "profile");
     if position.is_some_and(|position| position < of_project) {
@@ -197,8 +197,8 @@ fn trust_in_profile(assignments: &[Assignment], of_project: usize, boundary: Pat
     }
 }
 
-/// Returns the settings after `assignments`, later ones winning, on top of a profile with `keys`, which may change what a file
-/// with `trust` may.
+/// Returns the settings after `assignments`, later ones winning, on top of a profile with `keys`, which may
+/// change what a file with `trust` may.
 fn settle(assignments: &[Assignment], keys: &ProfileKeys, trust: &FileTrust) -> Settings {
     let mut settings = keys.settings(trust);
     for Assignment { key, value } in assignments {

@@ -49,8 +49,8 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
     (parser.assignments, parser.faults)
 }
 
-/// Returns the value of this kind that is written as `word` in the environment or a flag, or a description of valid
-/// values.
+/// Returns the value of this kind that is written as `word` in the environment or a flag, or a description of
+/// valid values.
 pub(super) fn parse_word(kind: ValueKind, word: &str, directory: &Path) -> Result<ConfigValue, String> {
     let value = match kind {
         ValueKind::Word(_) | ValueKind::Name | ValueKind::Text | ValueKind::File | ValueKind::Profile => {
@@ -157,7 +157,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports the patterns of a list that are none.
+    /// Reports the texts of a list that are not patterns.
     fn patterns(&mut self, key: &Key, value: &DeValue<'_>) {
         let (ValueKind::Patterns, DeValue::Array(items)) = (key.kind, value) else { return };
         for item in items.iter() {

@@ -12,7 +12,7 @@ use crate::provider::Problem;
 use crate::provider::fs::{FsOptions, LinkScope};
 
 impl Settings {
-    /// Returns every place of the configuration, those that win first, and the problems of packs.
+    /// Returns every place of the configuration, in order of precedence, and the problems of packs.
     pub fn places(&self, input: &ConfigInput, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         let mut discovery = DiscoveryInput::new(&input.working_directory, input.home.clone());
         discovery.xdg_config.clone_from(&input.config_home);

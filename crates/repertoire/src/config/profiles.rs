@@ -1,4 +1,4 @@
-//! The keys of profiles: those of the model, those that are files of this crate, and files of users.
+//! The keys of profiles: those of the model, which are files of this crate, and files of users.
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ impl ProfileKeys {
         Ok(keys)
     }
 
-    /// Returns the settings of the profile; those that `trust` does not allow stay as they are without it.
+    /// Returns the settings of the profile; settings that `trust` does not allow stay as they are.
     pub(super) fn settings(&self, trust: &FileTrust) -> Settings {
         let mut settings = Settings::of(self.base);
         for Assignment { key, value } in self.assignments.iter().filter(|it| is_allowed(it, trust)) {

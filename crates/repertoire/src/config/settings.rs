@@ -50,7 +50,7 @@ words! {
         /// Those with short descriptions.
         #[default]
         Short "short",
-        /// Those that were loaded most.
+        /// The skills that were loaded most.
         Used "used",
     }
 }
@@ -208,7 +208,7 @@ pub struct Settings {
     pub kits_in_use: Option<KitChoice>,
     /// `true` if the skills of the user are not discovered because the project's file says so.
     pub user_off_by_project: bool,
-    /// Directories of skills beside those that are discovered, first ones first.
+    /// More directories of skills than the discovered ones, the strongest first.
     pub roots: Vec<ConfiguredPath>,
     /// The options of sessions and of catalogs.
     pub session: SessionOptions,

@@ -19,9 +19,9 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
-/// The prefixes of keys that only the user may set: the service that gets the conversations and the key of the user, the record of
-/// events and proposals, the limits of agents, the names and descriptions of tools, the access to the HTTP server and the
-/// people that sign in to it, and the execution of tools and scripts.
+/// The prefixes of keys that only the user may set: the service that gets the conversations and the key of
+/// the user, the record of events and proposals, the limits of agents, the names and descriptions of tools,
+/// the access to the HTTP server and the people that sign in to it, and the execution of tools and scripts.
 const USERS_TABLES: [&str; 11] = [
     "model.",
     "store.",

@@ -11,8 +11,8 @@ const HOME: &str = "~/.agents/skills";
 
 /// The directories that a client reads skills from.
 ///
-/// A path of the user starts with `~`, the home; with `$CONFIG`, the directory of user configuration; or with the name of
-/// one of [`CLIENT_HOMES`]. Signs may start with other names that only the caller can resolve.
+/// A path of the user starts with `~`, the home; with `$CONFIG`, the directory of user configuration; or with
+/// the name of one of [`CLIENT_HOMES`]. Signs may start with other names that only the caller can resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientDirectories {
@@ -53,9 +53,9 @@ pub const CLIENT_HOMES: &[ClientHome] = &[
 
 /// Every client that is known to read skills from files, and the clients that can be connected.
 ///
-/// The first rows are the clients that `rep connect` knows, the others those that the installer `skills` 1.7 knows besides.
-/// Directories of a project that are not hidden, as OpenClaw's `skills`, are left out: most projects use those names for
-/// something else.
+/// The first rows are the clients that `rep connect` knows, the others are known to the installer `skills`
+/// 1.7 alone. Directories of a project that are not hidden, as OpenClaw's `skills`, are left out: most
+/// projects use those names for something else.
 #[rustfmt::skip]
 pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("claude-code", "Claude Code", &[".claude/skills"], &["$CLAUDE/skills"], &["$CLAUDE", "$CLAUDE_FILE/.claude.json"]),

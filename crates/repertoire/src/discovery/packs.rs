@@ -18,8 +18,9 @@ const SKILLS: &str = "skills";
 
 /// Returns the roots of the packs in `directory`, and the problems of broken ones.
 ///
-/// Every sub-directory is a pack. One with a `plugin.json` is an Agent Plugin and is read by the rules for those. Of others the skills are below its `skills/`, or directly below it, or it is one skill. A
-/// broken pack never keeps the others from loading. A directory that is not there holds no packs.
+/// Every sub-directory is a pack. One with a `plugin.json` is an Agent Plugin and is read by the rules for
+/// those. Of others the skills are below its `skills/`, or directly below it, or it is one skill. A broken
+/// pack never keeps the others from loading. A directory that is not there holds no packs.
 pub fn packs(directory: &Path, policy: &Policy) -> (Vec<Root>, Vec<Problem>) {
     let mut finder = Finder { policy, roots: Vec::new(), problems: Vec::new() };
     finder.find(directory);
@@ -64,7 +65,7 @@ impl Finder<'_> {
     }
 
     fn pack(&mut self, path: &Path, name: &str) {
-        // A file beside packs is no pack; a link that leads nowhere was meant to be one.
+        // A file beside packs is not a pack; a link that leads nowhere was meant to be one.
         if path.is_file() {
             return;
         }

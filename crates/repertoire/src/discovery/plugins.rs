@@ -67,7 +67,7 @@ impl PluginReader<'_> {
         }
     }
 
-    /// Returns the bytes of `file`; `None` if there is none, and the reason if it may not be read.
+    /// Returns the bytes of `file`; `None` if there is not one, and the reason if it may not be read.
     fn bytes(&self, file: &str) -> Option<Result<Vec<u8>, String>> {
         let path = self.directory.join(file);
         match symlink_metadata(&path) {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::clients::{CANONICAL, CLIENT_DIRECTORIES, UserDirectories};
 use crate::provider::fs::FsOptions;
 
-/// The directories of skills in a project and in a home directory that come first, in order of precedence; the others of the
-/// table of clients follow.
+/// The directories of skills in a project and in a home directory that come first, in order of precedence;
+/// the others of the table of clients follow.
 const FIRST_DIRECTORIES: [&str; 8] = [
     CANONICAL,
     ".claude/skills",
@@ -81,7 +81,7 @@ repertoire_model::words! {
     Tier {
         /// Those of a directory that the caller gave.
         Given "given on the command line",
-        /// Those that come with the project, from its authors.
+        /// The roots that come with the project, from its authors.
         Project "a place of the project",
         /// Those the user installed.
         User "a place of the user",
@@ -108,8 +108,8 @@ pub struct Root {
 impl Root {
     /// Returns the options of a provider of its skills, for the caller to complete.
     ///
-    /// The directory need not exist: a provider finds what is put there later when it lists again, and until then reports a
-    /// configured one.
+    /// The directory need not exist: a provider finds what is put there later when it lists again, and until
+    /// then reports a configured one.
     pub fn options(&self) -> FsOptions {
         let mut options = FsOptions::new(&*self.label, &*self.path);
         options.is_expected = self.tier == Tier::Configured;
@@ -124,7 +124,7 @@ pub enum Presence {
     Found,
     /// Nothing.
     Missing,
-    /// Something that is no directory, or that may not be read.
+    /// Something that is not a directory, or that may not be read.
     NotDirectory,
     /// The very directory that the root with this label leads to.
     SameAs(String),
@@ -169,7 +169,7 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Looks at `roots`, those that win first, and sees to it that no two have the same label.
+    /// Looks at `roots`, in order of precedence, and sees to it that no two have the same label.
     pub fn of(mut roots: Vec<Root>) -> Self {
         distinct(roots.iter_mut().map(|root| &mut root.label));
         let mut discovery = Self::default();
@@ -187,10 +187,10 @@ impl Discovery {
         discovery
     }
 
-    /// Returns the roots that hold skills now or may one day: those that are there, and those that are missing.
+    /// Returns the roots that hold skills now or may one day, missing ones included.
     ///
-    /// A long-running program makes a provider of each, so that a directory that is made later is seen at the next
-    /// [`crate::Registry::reload`]; for a program that runs once, [`Discovery::roots`] is enough.
+    /// A long-running program makes a provider of each, so that a directory that is made later is seen at the
+    /// next [`crate::Registry::reload`]; for a program that runs once, [`Discovery::roots`] is enough.
     pub fn lasting_roots(&self) -> impl Iterator<Item = &Root> {
         let lasting = |place: &&Place| matches!(place.presence, Presence::Found | Presence::Missing);
         self.places.iter().filter(lasting).map(|place| &place.root)
@@ -219,7 +219,7 @@ pub fn distinct<'a>(labels: impl IntoIterator<Item = &'a mut String>) {
 /// use repertoire::discovery::{Discovery, DiscoveryInput, Root, Tier, discover};
 /// use repertoire::{FsProvider, Provider};
 /// let found = discover(&DiscoveryInput::new("/project", PathBuf::from("/home/me")));
-/// // Roots of one's own come after those that are found, or before them to win over them.
+/// // Your own roots come after the discovered ones, or before them to win over them.
 /// let mut roots: Vec<Root> = found.lasting_roots().cloned().collect();
 /// roots.push(Root { label: "config:shared".into(), path: "/srv/skills".into(), tier: Tier::Configured });
 /// let providers: Vec<Arc<dyn Provider>> = Discovery::of(roots)
@@ -290,8 +290,8 @@ fn is_repository(directory: &Path) -> bool {
 
 /// Returns the directories from `working_directory` up to that of its repository.
 ///
-/// Without a repository it is the working directory alone. Home, and what is above it, is no project of someone who
-/// works below: a repository of dot files there would otherwise own everything.
+/// Without a repository it is the working directory alone. Home, and what is above it, is not a project of
+/// someone who works below: a repository of dot files there would otherwise own everything.
 fn project_directories<'a>(working_directory: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
     let mut directories = Vec::new();
     for directory in working_directory.ancestors().take(MAX_ANCESTORS) {

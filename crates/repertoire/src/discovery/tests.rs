@@ -228,7 +228,7 @@ fn packs_of_every_shape_are_found_and_broken_ones_named() {
         ]
     );
     assert!(roots.iter().all(|root| root.tier == Tier::Pack));
-    assert_eq!(problems.len(), 2, "a file beside packs is no pack");
+    assert_eq!(problems.len(), 2, "a file beside packs is not a pack");
     for (problem, name) in problems.iter().zip(["empty", "empty-skills"]) {
         assert_eq!(problem.diagnostic.rule, RuleId::SourceBroken);
         assert!(problem.diagnostic.message.contains(&format!("`{name}`")), "{problem:?}");

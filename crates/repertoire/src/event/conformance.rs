@@ -14,8 +14,8 @@ const ROUNDS: usize = 2;
 /// Texts that skills and agents may bring along.
 const HOSTILE: [&str; 5] = ["", "\"}\n{\"", "\0\u{1b}[2J\u{2028}\u{202e}", "a/b:c", "\u{10ffff}é表"];
 
-/// Hands `sink` events of every kind with everything in them, from several threads at once. Returns the sessions of all
-/// of them, none of which is there twice.
+/// Hands `sink` events of every kind with everything in them, from several threads at once. Returns the
+/// sessions of all of them, none of which is there twice.
 pub(crate) fn stand(sink: &dyn EventSink) -> BTreeSet<String> {
     let sessions = |thread: usize| {
         let kinds = EventKind::ALL.into_iter().flat_map(|kind| Outcome::ALL.map(|outcome| (kind, outcome)));

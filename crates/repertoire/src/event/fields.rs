@@ -35,7 +35,7 @@ pub struct Event {
     pub identity: Option<String>,
     /// The agent that called, if the host names it.
     pub agent: Option<String>,
-    /// The session it was called in; empty where there was none.
+    /// The session it was called in; empty where there was not one.
     pub session: String,
     /// The tool that was called; the operation, such as `resources/read`, where there was no tool.
     pub tool: String,
@@ -57,8 +57,8 @@ pub struct Event {
     pub results: Option<u64>,
     /// When the call began.
     pub time: SystemTime,
-    /// The rank of the loaded skill among those that the last task of the session needs, from 1, if it is
-    /// among them.
+    /// The rank of the loaded skill among the skills that the last task of the session needs, from 1, if it
+    /// is among them.
     pub rank: Option<u64>,
     /// The number of skills that the last task of the session was taken to need; `None` without a task.
     pub ranked: Option<u64>,
@@ -116,8 +116,8 @@ impl Event {
         }
     }
 
-    /// Returns the skill whose usage the event counts for: none for a download, which no model reads, and for a request that was
-    /// refused, whatever name it had.
+    /// Returns the skill whose usage the event counts for: none for a download, which no model reads, and for
+    /// a request that was refused, whatever name it had.
     pub fn used_skill(&self) -> Option<&str> {
         let is_use = !matches!(self.kind, EventKind::AccessRefused | EventKind::SkillDownloaded);
         self.skill.as_deref().filter(|_| is_use)

@@ -20,7 +20,8 @@ pub struct JournalOptions {
     pub queue: usize,
     /// The events that the journal keeps.
     pub retention: Retention,
-    /// The pauses before the attempts to append events again that could not be appended; the last one is repeated while the queue has room.
+    /// The pauses before the attempts to append events again that could not be appended; the last one is
+    /// repeated while the queue has room.
     pub retries: Vec<Duration>,
     /// Called with the reason when events cannot be written after these pauses, once.
     pub on_failure: Option<Arc<OnFailure>>,
@@ -40,8 +41,9 @@ impl Default for JournalOptions {
 
 /// A sink that appends events to a journal, from a thread of its own.
 ///
-/// It is best effort: events that cannot be written are kept while the queue has room; then the oldest are dropped and counted. The
-/// journal is opened and the thread started with the first event. A sink that is dropped waits a short time for the events that are queued.
+/// It is best effort: events that cannot be written are kept while the queue has room; then the oldest are
+/// dropped and counted. The journal is opened and the thread started with the first event. A sink that is
+/// dropped waits a short time for the events that are queued.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,8 +62,8 @@ impl Default for JournalOptions {
 pub struct JournalSink(EventQueue);
 
 impl JournalSink {
-    /// Returns a sink that appends to the journal that `open` returns, which is called with the first event, on another thread, and
-    /// again with later events if it fails.
+    /// Returns a sink that appends to the journal that `open` returns, which is called with the first event,
+    /// on another thread, and again with later events if it fails.
     pub fn new(
         mut open: impl FnMut() -> Result<Arc<dyn Journal>, Error> + Send + 'static,
         options: JournalOptions,

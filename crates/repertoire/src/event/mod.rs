@@ -1,8 +1,9 @@
 //! Events: one for every way in which a skill reaches a model.
 //!
-//! Every call of a tool becomes an [`Event`], whether it went well or not, and so does every skill or file that reaches a model in
-//! another way: with a prompt, as a resource, as a prerequisite of another skill. A session hands events to its [`Sinks`]; a
-//! sink that fails never fails the call. Events carry names, paths and sizes, never the contents of a skill.
+//! Every call of a tool becomes an [`Event`], whether it went well or not, and so does every skill or file
+//! that reaches a model in another way: with a prompt, as a resource, as a prerequisite of another skill. A
+//! session hands events to its [`Sinks`]; a sink that fails never fails the call. Events carry names, paths
+//! and sizes, never the contents of a skill.
 
 mod fields;
 mod sinks;

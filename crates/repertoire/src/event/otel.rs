@@ -1,7 +1,7 @@
 //! Traces for an OpenTelemetry collector: one `execute_tool` span for each call of a tool.
 //!
-//! Spans are sent as OTLP over HTTP in JSON. Attributes follow the semantic conventions for generative AI; those without a convention
-//! begin with `repertoire.`.
+//! Spans are sent as OTLP over HTTP in JSON. Attributes follow the semantic conventions for generative AI;
+//! those without a convention begin with `repertoire.`.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -62,8 +62,8 @@ impl OtelOptions {
 
 /// A sink that sends calls of tools to an OpenTelemetry collector, from a thread of its own.
 ///
-/// It is best effort, as the [`JournalSink`](super::JournalSink) is: what cannot be queued or sent is dropped and counted. Skills that
-/// reach a model without a call, as in a prompt, have no span.
+/// It is best effort, as the [`JournalSink`](super::JournalSink) is: what cannot be queued or sent is dropped
+/// and counted. Skills that reach a model without a call, as in a prompt, have no span.
 ///
 /// ```no_run
 /// use std::sync::Arc;

@@ -14,8 +14,8 @@ pub const MAX_RECORDED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Returns the files of a skill with their bytes, and the digest of their bundle.
 ///
-/// Fails with [`ErrorKind::TooLarge`] if they are larger than [`MAX_RECORDED_BYTES`], and with [`ErrorKind::SkillChanged`] if the skill
-/// changes meanwhile.
+/// Fails with [`ErrorKind::TooLarge`] if they are larger than [`MAX_RECORDED_BYTES`], and with
+/// [`ErrorKind::SkillChanged`] if the skill changes meanwhile.
 pub async fn capture(registry: &Registry, entry: &Entry) -> Result<(SkillFiles, Digest), Error> {
     let expected = registry.digest(entry).await?;
     let mut files = SkillFiles::new();
@@ -34,7 +34,8 @@ pub async fn capture(registry: &Registry, entry: &Entry) -> Result<(SkillFiles, 
     Ok((files, expected))
 }
 
-/// Records `files` as the newest version of the skill with this identity, unless it is that already. Returns it, and `true` if it is new.
+/// Records `files` as the newest version of the skill with this identity, unless it is that already. Returns
+/// it, and `true` if it is new.
 pub fn record(
     store: &dyn Store,
     (skill, name): (&str, &str),

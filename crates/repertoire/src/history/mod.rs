@@ -1,7 +1,7 @@
 //! The history of skills: past versions are recorded in a store, and one of them can be restored.
 //!
-//! [`Recorder`] follows a registry and records every change of a skill as a version. [`write_skill`] replaces the files of a skill, all or
-//! none of them.
+//! [`Recorder`] follows a registry and records every change of a skill as a version. [`write_skill`] replaces
+//! the files of a skill, all or none of them.
 
 mod capture;
 mod recorder;

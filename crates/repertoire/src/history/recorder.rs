@@ -33,13 +33,15 @@ const RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// The pause between two looks at all files. Only changes of a `SKILL.md` make a registry publish a snapshot.
 const PASS_PAUSE: Duration = Duration::from_secs(60);
 
-/// The number of times that a pause between two looks at all files is as long as the look at least, so that large libraries cost little.
+/// The number of times that a pause between two looks at all files is as long as the look at least, so that
+/// large libraries cost little.
 const PAUSE_FACTOR: u32 = 50;
 
 /// A thread that records every change of a skill that a registry publishes, and changes of other files once a minute.
 ///
-/// It is best effort: a version that cannot be recorded is tried again with the next change and every few seconds, and skills are served
-/// all the same. Dropping it stops the thread once the newest snapshot is recorded, or after two seconds; the next one goes on from there.
+/// It is best effort: a version that cannot be recorded is tried again with the next change and every few
+/// seconds, and skills are served all the same. Dropping it stops the thread once the newest snapshot is
+/// recorded, or after two seconds; the next one goes on from there.
 pub struct Recorder {
     registry: Registry,
     stop: Arc<AtomicBool>,
@@ -75,7 +77,8 @@ struct RecorderThread {
 impl Recorder {
     /// Starts recording the skills of `registry`: first all that changed since the last time, then every change.
     ///
-    /// The store is opened on the thread, so that the caller does not wait for it. `on_failure` is called with the first error of the store.
+    /// The store is opened on the thread, so that the caller does not wait for it. `on_failure` is called
+    /// with the first error of the store.
     pub fn start(
         registry: &Registry,
         store: LazyStore,
@@ -171,7 +174,8 @@ impl RecorderThread {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Records the skills of `snapshot` that changed. Returns the first error of the store; skills that cannot be read are left out.
+    /// Records the skills of `snapshot` that changed. Returns the first error of the store; skills that
+    /// cannot be read are left out.
     fn record_all(&mut self, snapshot: &Snapshot) -> Result<RecordingOutcome, Error> {
         let store = self.store.get()?;
         let mut recorded = match self.recorded.take() {
@@ -269,7 +273,7 @@ mod tests {
             block_on(library.reload());
             wait_for(number);
         }
-        // A broken file is no version.
+        // A broken file is not a version.
         fs::write(skill.join("SKILL.md"), "---\nname: greet\n").unwrap();
         block_on(library.reload());
         drop(recorder);

@@ -13,8 +13,8 @@ use crate::provider::fs::STAGING;
 /// The age at which a staging directory of another process is no longer in use.
 pub(super) const STALE: Duration = Duration::from_secs(10 * 60);
 
-/// The directory beside the skills that holds the skills that a change removes, until it has ended. Scans leave
-/// it out, as they do with all unfinished writes. It is not a leftover: an undo needs it.
+/// The directory beside the skills that holds the skills that a change removes, until it has ended. Scans
+/// leave it out, as they do with all unfinished writes. It is not a leftover: an undo needs it.
 pub(crate) const REMOVED: &str = ".rep-staging-removed";
 
 /// Distinguishes the directories that one process makes.
@@ -63,7 +63,8 @@ pub(super) fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()>
     fs::rename(from, to)
 }
 
-/// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age: no other process writes there.
+/// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age:
+/// no other process writes there.
 pub fn remove_unfinished_writes(skills: &Path, lock: &SkillLock) {
     // Where directories cannot be locked, somebody may.
     if lock.is_held() {

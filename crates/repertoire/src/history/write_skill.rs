@@ -1,8 +1,8 @@
 //! Replaces the files of a skill, all or none.
 //!
-//! The new state is built in a hidden directory beside the skill, of links to the files that stay and of new files, and is exchanged with
-//! the skill's directory in one step. A reader, and a crash at any moment, finds the old state or the new one. A directory that a crash
-//! leaves behind is removed by the next write.
+//! The new state is built in a hidden directory beside the skill, of links to the files that stay and of new
+//! files, and is exchanged with the skill's directory in one step. A reader, and a crash at any moment, finds
+//! the old state or the new one. A directory that a crash leaves behind is removed by the next write.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -32,11 +32,11 @@ pub struct WrittenSkill {
     pub changed: Vec<SkillPath>,
 }
 
-/// Replaces the files `before` of the skill in `directory` by `after`, which fails with [`ErrorKind::SkillChanged`] if the skill does not
-/// have exactly these bytes (any more).
+/// Replaces the files `before` of the skill in `directory` by `after`, which fails with
+/// [`ErrorKind::SkillChanged`] if the skill does not have exactly these bytes (any more).
 ///
-/// Other files of the directory, such as hidden ones, stay. Files that do not change keep their permissions; changed ones do, too, except
-/// for the executable bit. A directory that does not exist is created.
+/// Other files of the directory, such as hidden ones, stay. Files that do not change keep their permissions;
+/// changed ones do, too, except for the executable bit. A directory that does not exist is created.
 pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) -> Result<WrittenSkill, Error> {
     let written = write_skill_of_batch(directory, before, after)?;
     let target = fs::canonicalize(directory);
@@ -59,7 +59,7 @@ pub fn write_skill_of_batch(
         Err(error) => return Err(fail(error)),
     };
     let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
-        return Err(fail(io::Error::other("it is no directory that can be replaced")));
+        return Err(fail(io::Error::other("it is not a directory that can be replaced")));
     };
     let exists = target.symlink_metadata().is_ok();
     if !exists {
@@ -219,7 +219,7 @@ impl StagedSkill<'_> {
                 create_real_directory(self.staging, &path.as_str()[..end])?;
             }
             if to.symlink_metadata().is_ok() {
-                return Err(io::Error::other(format!("{path} exists, but is no file of the skill")).into());
+                return Err(io::Error::other(format!("{path} exists, but is not a file of the skill")).into());
             }
             write_file(&to, file, None)?;
             if let Ok(metadata) = self.target.symlink_metadata() {
@@ -243,7 +243,8 @@ fn is_denied(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Creates the directory `relative` of `root`, whose parent exists, unless it exists. Fails if it is a link, which could lead anywhere.
+/// Creates the directory `relative` of `root`, whose parent exists, unless it exists. Fails if it is a link,
+/// which could lead anywhere.
 fn create_real_directory(root: &Path, relative: &str) -> io::Result<()> {
     let directory = root.join(relative);
     match fs::create_dir(&directory) {

@@ -26,7 +26,7 @@ use crate::certificates::Certificates;
 pub struct HttpClient(Arc<Agents>);
 
 impl HttpClient {
-    /// Returns a client that trusts servers with `certificates`, and asks those that are not this machine through `proxy`.
+    /// Returns a client that trusts servers with `certificates`, and asks other machines through `proxy`.
     pub fn new(certificates: Certificates, proxy: Option<Proxy>) -> Self {
         Self(Arc::new(Agents::new(certificates, proxy)))
     }

@@ -21,8 +21,8 @@ struct Exception {
 impl Proxy {
     /// Returns the proxy at `url`, such as `http://user:password@proxy.example:3128`.
     ///
-    /// `exceptions` are the hosts that are asked without it, written as in the variable `NO_PROXY`: names, with all names below them,
-    /// and addresses, each with a port or without one; `*` is every host.
+    /// `exceptions` are the hosts that are asked without it, written as in the variable `NO_PROXY`: names,
+    /// with all names below them, and addresses, each with a port or without one; `*` is every host.
     pub fn new(url: &str, exceptions: &str) -> Result<Self, HttpError> {
         // The address may have a password.
         let invalid = |_| HttpError::new(HttpErrorKind::Other, "the address of the proxy is not valid");

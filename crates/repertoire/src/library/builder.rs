@@ -81,8 +81,8 @@ impl LibraryBuilder {
         self
     }
 
-    /// Adds the directories in which agents look for skills, those of the project around `working_directory` before those
-    /// of the user below `home`.
+    /// Adds the directories in which agents look for skills, those of the project around `working_directory`
+    /// before those of the user below `home`.
     #[must_use]
     pub fn discover(
         mut self,
@@ -133,7 +133,8 @@ impl LibraryBuilder {
         self
     }
 
-    /// Switches off the skills that match one of `patterns`, beside those that the policy disables: for agents they do not exist.
+    /// Switches off the skills that match one of `patterns`, as well as those disabled by the policy: for
+    /// agents they do not exist.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -202,8 +203,8 @@ impl LibraryBuilder {
         self
     }
 
-    /// Sets a runner that is only asked for the tools of each approved `tools.py` and never runs anything. In sessions without a
-    /// runner, models are told by it which tools cannot be called because running is off.
+    /// Sets a runner that is only asked for the tools of each approved `tools.py` and never runs anything. In
+    /// sessions without a runner, models are told by it which tools cannot be called because running is off.
     #[must_use]
     pub fn recorded_tools(mut self, runner: impl Runner + 'static) -> Self {
         self.resources.recorded_tools = Some(Arc::new(runner));
@@ -245,8 +246,8 @@ impl LibraryBuilder {
 
     /// Opens the library and takes the first snapshot.
     ///
-    /// Fails with [`ErrorKind::ReservedName`] if two tools, or two arguments of one, have the same name, and with
-    /// [`ErrorKind::Refused`] if the policy refuses the library.
+    /// Fails with [`ErrorKind::ReservedName`] if two tools, or two arguments of one, have the same name, and
+    /// with [`ErrorKind::Refused`] if the policy refuses the library.
     ///
     /// [`ErrorKind::ReservedName`]: crate::ErrorKind::ReservedName
     /// [`ErrorKind::Refused`]: crate::ErrorKind::Refused

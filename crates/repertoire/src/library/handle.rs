@@ -59,7 +59,8 @@ impl Library {
         self.registry.snapshot()
     }
 
-    /// Returns the watcher that follows the library's skills, if [`LibraryBuilder::watch`](super::LibraryBuilder::watch) was called.
+    /// Returns the watcher that follows the library's skills, if
+    /// [`LibraryBuilder::watch`](super::LibraryBuilder::watch) was called.
     #[cfg(feature = "fs")]
     pub fn watcher(&self) -> Option<&Watcher> {
         self.shared.watcher.as_deref()
@@ -87,7 +88,7 @@ impl Library {
 
     /// Returns the agent called `name`.
     ///
-    /// Fails with [`ErrorKind::AgentNotFound`] if there is none.
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is not one.
     pub fn agent(&self, name: &str) -> Result<&Agent, Error> {
         let agents = &self.resources().agents;
         agents.get(name).ok_or_else(|| Error::new(ErrorKind::AgentNotFound).about(name))

@@ -32,7 +32,7 @@ pub(crate) struct SessionResources {
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
     /// Runs tools and scripts of skills; `None` where nothing may run.
     pub(crate) runner: Option<Arc<dyn Runner>>,
-    /// The runner that is only asked for the tools of each `tools.py`, where there is none that runs them.
+    /// The runner that is only asked for the tools of each `tools.py`, where there is not one that runs them.
     pub(crate) recorded_tools: Option<Arc<dyn Runner>>,
     /// Submits proposals; `None` where nothing can be proposed.
     pub(crate) proposer: Option<Arc<Proposer>>,

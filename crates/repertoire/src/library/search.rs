@@ -40,8 +40,8 @@ impl Library {
         hits
     }
 
-    /// Returns the results of [`Library::search`], the ten best in the order of the library's reranker, if it has one. Scores stay
-    /// as they are.
+    /// Returns the results of [`Library::search`], the ten best in the order of the library's reranker, if it
+    /// has one. Scores stay as they are.
     ///
     /// The ten are the best whatever the limit of the request, so that the reranker can move a skill into the answer.
     pub async fn search_reranked(
@@ -71,8 +71,8 @@ impl Library {
         hits
     }
 
-    /// Returns the text of `hit` for a reranker: its name, its description, and the section that `query` is most about, or else the
-    /// beginning of its instructions.
+    /// Returns the text of `hit` for a reranker: its name, its description, and the section that `query` is
+    /// most about, or else the beginning of its instructions.
     async fn document(&self, query: &str, hit: &SearchHit) -> String {
         let entry = &hit.entry;
         let description = start(&entry.document.description, MAX_DESCRIPTION_BYTES);
@@ -89,8 +89,8 @@ impl Library {
         document
     }
 
-    /// Returns what there is to say of `hit`, which a search for `query` found. Its text is read for the section that
-    /// the query is most about; `price` returns the tokens of a text.
+    /// Returns what there is to say of `hit`, which a search for `query` found. Its text is read for the
+    /// section that the query is most about; `price` returns the tokens of a text.
     pub async fn search_result(
         &self,
         query: &str,

@@ -60,7 +60,10 @@ impl Pack {
         let name = SkillName::slug(&letters.collect::<String>())?;
         let mut notes = Vec::new();
         if name.as_str() != role.name {
-            notes.push(format!("the skill is called `{name}`, because `{}` is no standard name", role.name));
+            notes.push(format!(
+                "the skill is called `{name}`, because `{}` is not a standard name",
+                role.name
+            ));
         }
         let config = role.config.as_deref().map(Config::of).unwrap_or_default();
         let own = PromptFields::of(
@@ -160,8 +163,8 @@ impl<'a> PromptFields<'a> {
     }
 }
 
-/// Returns `value` as `metadata` has it: a string, with commas between the words of a list; a list of words with commas in them
-/// stays a list.
+/// Returns `value` as `metadata` has it: a string, with commas between the words of a list; a list of words
+/// with commas in them stays a list.
 fn metadata_value(value: &Value) -> Value {
     match value {
         Value::String(_) => value.clone(),

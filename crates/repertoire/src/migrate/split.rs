@@ -44,8 +44,8 @@ pub struct RoleSplit {
 impl RoleSplit {
     /// Returns the proposal for `role`, or `None` if its prompt has no section of knowledge or no name can be made of it.
     ///
-    /// Sections about the role itself stay: its workflow, its constraints, its working directory. The files beside
-    /// the prompt stay where they are.
+    /// Sections about the role itself stay: its workflow, its constraints, its working directory. The files
+    /// beside the prompt stay where they are.
     ///
     /// ```
     /// use repertoire::migrate::{RoleFiles, RoleSplit};

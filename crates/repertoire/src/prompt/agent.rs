@@ -60,8 +60,8 @@ impl Agent {
         entry.is_within(&self.scope) && self.bound(entry) != Some(Bind::Hidden)
     }
 
-    /// Returns `true` if the agent may be told that another skill hides this one: it sees it, or a project's file keeps a skill from
-    /// it that is not the project's.
+    /// Returns `true` if the agent may be told that another skill hides this one: it sees it, or a project's
+    /// file keeps a skill from it that is not the project's.
     pub(crate) fn may_be_told_of(&self, entry: &Entry) -> bool {
         self.sees(entry) || (self.is_of_project && !entry.is_of_project())
     }
@@ -78,7 +78,7 @@ impl Agent {
 }
 
 impl Snapshot {
-    /// Renders the catalog of the skills that `agent` is offered: those that it sees.
+    /// Renders the catalog of the skills that `agent` sees.
     pub fn catalog_for(&self, agent: &Agent, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
         self.catalog_of(options, |entry| agent.sees(entry))
     }

@@ -363,8 +363,8 @@ pub(crate) fn bindable(
     LoadedSkill { location: options.show_location.then(|| entry.directory().to_owned()), ..skill }
 }
 
-/// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot close, and what
-/// there is of files; the `note` follows it.
+/// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot
+/// close, and what there is of files; the `note` follows it.
 ///
 /// One shape for both, so that a search of a conversation for skills finds those of the prompt, too.
 pub(crate) fn element(skill: LoadedSkill, note: Option<String>, wording: &Wording) -> String {

@@ -6,8 +6,8 @@ use crate::registry::{Entry, Snapshot};
 /// The most hidden skills of a kind that one note names.
 const MAX_HIDDEN: usize = 3;
 
-/// Returns the note that `entry`, a skill of `snapshot`, hides others of its name from all of `agents`; `None` if it hides none or
-/// does not hold its name.
+/// Returns the note that `entry`, a skill of `snapshot`, hides others of its name from all of `agents`;
+/// `None` if it hides none or does not hold its name.
 pub(crate) fn hiding_note<'a>(
     snapshot: &Snapshot,
     entry: &Entry,

@@ -100,8 +100,8 @@ impl RolePrompt {
 /// 2. `<directory>/<role>/system_prompt.md`, rendered.
 /// 3. `You are a <role> specialist.`
 ///
-/// An unchanged prompt is not rendered again. Changes are detected by content, not by the times of files, so that no edit
-/// is missed.
+/// An unchanged prompt is not rendered again. Changes are detected by content, not by the times of files, so
+/// that no edit is missed.
 ///
 /// ```
 /// # pollster::block_on(async {
@@ -148,7 +148,7 @@ impl RoleResolver {
 
     /// Returns the prompt for `role`.
     ///
-    /// Fails with [`ErrorKind::InvalidRole`] where `role` is no name that a skill could have, with
+    /// Fails with [`ErrorKind::InvalidRole`] where `role` is not a name that a skill could have, with
     /// [`ErrorKind::InvalidSkill`] where there is a skill of that name and it is quarantined or broken, and with the error of the
     /// file if it exists and cannot be read or rendered: a role with a prompt never gets the stub instead.
     pub async fn resolve(&self, role: &str) -> Result<RolePrompt, Error> {

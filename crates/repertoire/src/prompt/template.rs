@@ -91,7 +91,7 @@ impl Renderer for Jinja {
 }
 
 fn environment() -> Environment<'static> {
-    // An empty environment has no filters, tests or functions but those that follow.
+    // An empty environment has no filters, tests or functions but the following.
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);

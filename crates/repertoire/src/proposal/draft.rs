@@ -62,7 +62,7 @@ pub fn draft_update(
 
 /// Returns a new skill `name` of these files.
 ///
-/// Fails if they are no valid skill of that name.
+/// Fails if they are not a valid skill of that name.
 pub fn draft_skill(files: SkillFiles, name: &SkillName, policy: &Policy) -> Result<Draft, ProposalRefusal> {
     if files.values().map(|file| file.bytes.len()).sum::<usize>() > MAX_DIFF_BYTES {
         return Err(ProposalRefusal::TooLarge { what: "the skill", limit: MAX_DIFF_BYTES });
@@ -74,7 +74,7 @@ pub fn draft_skill(files: SkillFiles, name: &SkillName, policy: &Policy) -> Resu
 
 /// Returns the state `after` of the skill `name`, which takes the place of `before`.
 ///
-/// Fails if the files are no valid skill of that name, or if a reviewer could not read the change.
+/// Fails if the files are not a valid skill of that name, or if a reviewer could not read the change.
 pub fn draft_replacement(
     before: Option<&SkillFiles>,
     after: SkillFiles,
@@ -146,7 +146,8 @@ impl Finding {
     }
 }
 
-/// Returns the findings `after` a change, one per line, marked as new if they are not among those `before` it; and those that are gone.
+/// Returns the findings `after` a change, one per line, marked as new if they are not among those `before`
+/// it; and the ones that are gone.
 fn change_of_check(before: &[Finding], after: &[Finding]) -> String {
     let is_in = |list: &[Finding], finding: &Finding| list.iter().any(|other| other.text == finding.text);
     let remaining = after

@@ -28,8 +28,8 @@ pub enum PublishMode {
 }
 
 impl PublishMode {
-    /// Returns the way in which a version of the skill `name` gets into `channel` by `rules` if somebody with `role` publishes it; `None`
-    /// if the role may not publish.
+    /// Returns the way in which a version of the skill `name` gets into `channel` by `rules` if somebody with
+    /// `role` publishes it; `None` if the role may not publish.
     pub fn of(rules: &ProposalRules, role: Role, channel: &str, name: &SkillName) -> Option<Self> {
         let source = channel_source(channel);
         let is_among =
@@ -129,7 +129,7 @@ pub enum PublishFault {
         /// The number of the proposal.
         proposal: u64,
     },
-    /// The files are no valid skill, or cannot be proposed.
+    /// The files are not a valid skill, or cannot be proposed.
     Refused(ProposalRefusal),
     /// The store failed.
     Failed(Error),

@@ -21,7 +21,7 @@ pub enum ProposalRefusal {
     Exists(String),
     /// The name cannot be used, for a reason that the one who proposes may not know.
     NameUnusable(String),
-    /// The name of the new skill is none of the open standard.
+    /// The name of the new skill breaks the open standard.
     NameGrammar(String, GrammarFault),
     /// The diff does not apply.
     Diff(PatchFault),
@@ -33,7 +33,7 @@ pub enum ProposalRefusal {
     NotText(String),
     /// It has a file whose name differs from that of another only in case, or that would have to be a directory too.
     Clash(String, String),
-    /// The result is no valid skill.
+    /// The result is not a valid skill.
     Broken(String),
     /// The result has another name.
     Renamed(String),

@@ -414,8 +414,8 @@ impl Reviewer<'_> {
         Ok(version)
     }
 
-    /// Releases the version `number` of a channel's skill again. Only versions that the channel had are restored, so that no version gets
-    /// into it without the review that the channel asks for.
+    /// Releases the version `number` of a channel's skill again. Only versions that the channel had are
+    /// restored, so that no version gets into it without the review that the channel asks for.
     fn rollback_release(&self, entry: &Entry, number: u64) -> Result<Version, ReviewFault> {
         let name = entry.name().to_string();
         let Some(channel) = source_channel(&entry.source) else { return Err(ReviewFault::SkillGone(name)) };

@@ -8,8 +8,8 @@ use repertoire_model::{Diagnostic, Document, FileEntry, Policy, RuleId};
 
 /// A provider's own handle for one of its skills; opaque to everyone else.
 ///
-/// A skill's *name* is never turned into a path: names come from skill authors and from models, locators come from
-/// the provider that listed the skill.
+/// A skill's *name* is never turned into a path: names come from skill authors and from models, locators come
+/// from the provider that listed the skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locator(Arc<str>);
 

@@ -31,8 +31,8 @@ pub trait Provider: Send + Sync {
 
     /// Returns every skill of the source, sound or not, judged by `policy`.
     ///
-    /// It is called for every reload. A provider should keep what it parsed and read again only what changed since; skills that
-    /// did not change should be the same `Arc`s as in the last listing.
+    /// It is called for every reload. A provider should keep what it parsed and read again only what changed
+    /// since; skills that did not change should be the same `Arc`s as in the last listing.
     fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>>;
 
     /// Returns `true` if the source certainly has what it had when it was last listed, so that it need not be listed again.
@@ -53,7 +53,7 @@ pub trait Provider: Send + Sync {
         None
     }
 
-    /// Returns the skill at `locator` as it is now, judged by `policy`, or `None` if there is none (any more).
+    /// Returns the skill at `locator` as it is now, judged by `policy`, or `None` if there is not one (any more).
     fn get<'a>(
         &'a self,
         locator: &'a Locator,
@@ -62,7 +62,7 @@ pub trait Provider: Send + Sync {
 
     /// Returns the files of the skill at `locator`.
     ///
-    /// Fails with [`ErrorKind::SkillNotFound`] if there is none.
+    /// Fails with [`ErrorKind::SkillNotFound`] if there is not one.
     fn files<'a>(
         &'a self,
         locator: &'a Locator,

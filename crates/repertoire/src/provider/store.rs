@@ -26,8 +26,9 @@ const READ_AT_ONCE: usize = 200;
 
 /// The skills of one channel of a store.
 ///
-/// Everything that is read is checked against its digest. While the store is away the skills of the last listing stay, with the files that
-/// were read recently. [`ReleaseFollower`](crate::registry::ReleaseFollower) makes a registry reload when something is released.
+/// Everything that is read is checked against its digest. While the store is away the skills of the last
+/// listing stay, with the files that were read recently.
+/// [`ReleaseFollower`](crate::registry::ReleaseFollower) makes a registry reload when something is released.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -185,8 +186,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Reads the lists of files of `skills`, and then each `SKILL.md`, with one request to the store for many: a large library
-    /// would take minutes with a request for each.
+    /// Reads the lists of files of `skills`, and then each `SKILL.md`, with one request to the store for
+    /// many: a large library would take minutes with a request for each.
     fn prefetch<'a>(
         &self,
         store: &dyn Store,
@@ -200,7 +201,7 @@ impl Channel {
         self.fetch(store, manifests)
     }
 
-    /// Reads blobs into memory. Damaged ones are left to those that need them.
+    /// Reads blobs into memory. Damaged ones are left to the readers that need them.
     fn fetch(&self, store: &dyn Store, digests: impl Iterator<Item = Digest>) -> Result<(), Error> {
         let found = store.raw_blobs(&digests.collect::<Vec<Digest>>())?;
         for (digest, bytes) in found.into_iter().filter(|(digest, bytes)| Digest::of(bytes) == *digest) {

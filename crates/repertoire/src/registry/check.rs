@@ -20,8 +20,8 @@ const MAX_REFERENCES_BYTES: u64 = 4 * 1024 * 1024;
 impl Registry {
     /// Returns everything the rules find in the skill, the files beside its `SKILL.md` included.
     ///
-    /// An unreadable file is a finding like any other. Links are followed only in the first references of reasonable
-    /// size.
+    /// An unreadable file is a finding like any other. Links are followed only in the first references of
+    /// reasonable size.
     pub async fn check(&self, entry: &Entry) -> Vec<Diagnostic> {
         let mut diagnostics: Vec<Diagnostic> = entry.diagnostics().cloned().collect();
         match self.open_skill(entry).await {
@@ -103,7 +103,8 @@ impl Registry {
         validate::tools(facts, |name| !snapshot.named(name).is_empty(), self.policy())
     }
 
-    /// Returns the finding about a `tools.py` without a `schema.json`. Which of its functions are tools only Python's parser knows.
+    /// Returns the finding about a `tools.py` without a `schema.json`. Which of its functions are tools only
+    /// Python's parser knows.
     fn report_python(&self) -> Vec<Diagnostic> {
         let mut reporter = Reporter::new(self.policy());
         let message = format!("the functions of {PYTHON_FILE} become tools when a person approves the skill");

@@ -31,8 +31,8 @@ pub struct EntryTokens {
 }
 
 impl EntryTokens {
-    /// Returns a counter for catalogs that are written with `options`. A budget is about the whole catalog, so an entry is counted as
-    /// it is in full.
+    /// Returns a counter for catalogs that are written with `options`. A budget is about the whole catalog,
+    /// so an entry is counted as it is in full.
     pub fn new(mut options: CatalogOptions) -> Self {
         options.budget_tokens = None;
         options.highlight = None;

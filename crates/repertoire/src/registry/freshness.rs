@@ -7,8 +7,8 @@ use super::snapshot::Snapshot;
 use super::watch::ReloadMode;
 
 impl Registry {
-    /// Notes that the registry is used: in [`ReloadMode::Lazy`] it reloads then, at most once per cooldown. Returns the newest
-    /// snapshot.
+    /// Notes that the registry is used: in [`ReloadMode::Lazy`] it reloads then, at most once per cooldown.
+    /// Returns the newest snapshot.
     pub async fn touch(&self) -> Arc<Snapshot> {
         let options = self.watcher().as_ref().map(|(options, _)| *options);
         match options {
@@ -45,8 +45,8 @@ impl Registry {
         self.reload_if_due_or(BusyReload::Wait).await
     }
 
-    /// Reloads as [`Registry::reload_if_due`] does, and blocks. It does not wait for a reload of another task, which may need this
-    /// thread to go on.
+    /// Reloads as [`Registry::reload_if_due`] does, and blocks. It does not wait for a reload of another
+    /// task, which may need this thread to go on.
     pub(crate) fn reload_if_due_blocking(&self) -> Arc<Snapshot> {
         pollster::block_on(self.reload_if_due_or(BusyReload::KeepSnapshot))
     }

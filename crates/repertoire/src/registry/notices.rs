@@ -23,8 +23,9 @@ impl Snapshot {
         self.notices_with(&is_seen, hidden, |entry| entry.source.to_string())
     }
 
-    /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be told that those that
-    /// `is_told` accepts are hidden. Hidden skills of the same tier are left out: the model can do nothing about them.
+    /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be
+    /// told that the skills that `is_told` accepts are hidden. Hidden skills of the same tier are left out:
+    /// the model can do nothing about them.
     pub(crate) fn notices_for_models(
         &self,
         is_seen: impl Fn(&Entry) -> bool,
@@ -44,8 +45,8 @@ impl Snapshot {
         shadowed.filter(move |it| it.tier() == entry.tier() && content(it) != content(entry))
     }
 
-    /// Returns the notices about the skills that `is_seen` accepts; `hidden` finds the skill that another one hides, and `source` names
-    /// the source of a skill.
+    /// Returns the notices about the skills that `is_seen` accepts; `hidden` finds the skill that another one
+    /// hides, and `source` names the source of a skill.
     fn notices_with<'s>(
         &'s self,
         is_seen: impl Fn(&Entry) -> bool,

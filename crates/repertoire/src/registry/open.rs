@@ -168,8 +168,8 @@ impl Registry {
 
     /// Lists every provider again and publishes a new snapshot, if it differs from the newest one.
     ///
-    /// A provider that fails is reported as a problem and leaves the others alone. Of two reloads at once the one that
-    /// began later stays, whichever finishes first. Returns the newest snapshot.
+    /// A provider that fails is reported as a problem and leaves the others alone. Of two reloads at once the
+    /// one that began later stays, whichever finishes first. Returns the newest snapshot.
     pub async fn reload(&self) -> Arc<Snapshot> {
         let started = Instant::now();
         let number = self.shared.reloads.fetch_add(1, Ordering::SeqCst) + 1;
@@ -189,7 +189,7 @@ impl Registry {
         snapshot
     }
 
-    /// Disables the skills that `patterns` match, in place of those that the policy disables, and returns the newest snapshot.
+    /// Disables the skills that `patterns` match, in place of those disabled by the policy, and returns the newest snapshot.
     pub async fn set_disabled(&self, patterns: Vec<Pattern>) -> Arc<Snapshot> {
         *self.shared.disabled.write().unwrap_or_else(PoisonError::into_inner) = Some(patterns);
         self.reload().await
@@ -253,8 +253,8 @@ impl Registry {
 
     /// Reloads unless every source says that nothing has changed.
     ///
-    /// Of sources that can say so, one request reloads and the others wait for it: a listing that each of many requests made would
-    /// take longer than the requests come in.
+    /// Of sources that can say so, one request reloads and the others wait for it: a listing that each of
+    /// many requests made would take longer than the requests come in.
     pub(super) async fn reload_if_changed(&self, busy: BusyReload) -> Arc<Snapshot> {
         if let Some(snapshot) = self.unchanged().await {
             return snapshot;
@@ -369,7 +369,8 @@ impl Registry {
         self.provider(entry)?.read(&entry.locator, path, lines).await
     }
 
-    /// Returns the lines `lines` of the skill's file `path` as agents get them: of a `SKILL.md` that is broken on disk, the version in force.
+    /// Returns the lines `lines` of the skill's file `path` as agents get them: of a `SKILL.md` that is
+    /// broken on disk, the version in force.
     pub async fn read_in_force(
         &self,
         entry: &Entry,

@@ -18,8 +18,8 @@ const PROGRAMS: &[&str] = &[
 
 /// Returns the names of the skills that a skill with this `manifest` requires.
 ///
-/// Other clients keep programs, packages and phrases in `requires`. These are left out where no skill has such a name, and so is a list in
-/// `metadata` that names no skill at all.
+/// Other clients keep programs, packages and phrases in `requires`. These are left out where no skill has
+/// such a name, and so is a list in `metadata` that names no skill at all.
 pub(crate) fn required(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let is_in_metadata = manifest.metadata.iter().any(|(key, _)| key == "requires");
     let is_skill = |id: &String| !matches!(snapshot.find(id), Lookup::Unknown(_));

@@ -10,8 +10,8 @@ use crate::Error;
 
 /// The files that a skill is reported to have, by kind, each relative to the directory of its kind.
 ///
-/// The policy decides whether these are the files on disk, those that the frontmatter declares, or both, and
-/// how many of each are listed.
+/// The policy decides whether these are the files on disk, the files that the frontmatter declares, or both,
+/// and how many of each are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resources {

@@ -90,8 +90,8 @@ impl Entry {
         self.tier() == PROJECT_TIER
     }
 
-    /// Returns the source as models are told it: of an absolute path the last part alone, because where skills lie on a
-    /// machine is not for them to know.
+    /// Returns the source as models are told it: of an absolute path the last part alone, because where
+    /// skills lie on a machine is not for them to know.
     pub fn told_source(&self) -> String {
         told_source(&self.source)
     }
@@ -106,8 +106,8 @@ impl Entry {
         format!("{}:{}", self.source, self.name())
     }
 
-    /// Returns the text by which the versions and the usage of the skill are found: its real directory, or its source and name if it
-    /// has none.
+    /// Returns the text by which the versions and the usage of the skill are found: its real directory, or
+    /// its source and name if it does not have one.
     ///
     /// It stays the same when the skill is edited, and is another one when its directory is moved.
     pub fn record_identity(&self) -> String {
@@ -177,8 +177,8 @@ pub enum Lookup<'a> {
     Unknown(Vec<&'a SkillName>),
 }
 
-/// An immutable, numbered view of all skills: active, shadowed, disabled and quarantined ones, and the problems of
-/// sources.
+/// An immutable, numbered view of all skills: active, shadowed, disabled and quarantined ones, and the
+/// problems of sources.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -283,7 +283,7 @@ impl Snapshot {
         self.entries.get(*paths.get(path)?)
     }
 
-    /// Returns the skills that hold their name among those that `is_seen` accepts, sorted by name.
+    /// Returns the skills that hold their name among the skills that `is_seen` accepts, sorted by name.
     ///
     /// Of several skills with one name that is the first one accepted: a skill that an agent may not see
     /// cannot shadow another for it.
@@ -292,13 +292,14 @@ impl Snapshot {
         groups.filter_map(move |group| holder(group, &is_seen))
     }
 
-    /// Returns the skill that holds `name` among those that `is_seen` accepts.
+    /// Returns the skill that holds `name` among the skills that `is_seen` accepts.
     pub fn held_as(&self, name: &str, is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         holder(self.named(name), is_seen)
     }
 
-    /// Returns the valid skills with the name of `entry`, one of this snapshot's own that holds its name, that come from another
-    /// tier: those of the user that a project's skill hides, and the like. Skills that only the project's file disables are among them.
+    /// Returns the valid skills with the name of `entry`, one of this snapshot's own that holds its name,
+    /// that come from another tier: those of the user that a project's skill hides, and the like. Skills that
+    /// only the project's file disables are among them.
     pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
         let others = self.named(entry.name().as_str()).iter().filter(|other| other.tier() != entry.tier());
         others.filter(|other| other.state.is_reachable() || other.is_disabled_by_project)
@@ -427,7 +428,7 @@ pub(crate) fn told_source(source: &str) -> String {
     }
 }
 
-/// Returns the skill of `group`, all of one name, that holds the name among those that `is_seen` accepts.
+/// Returns the skill of `group`, all of one name, that holds the name among the skills that `is_seen` accepts.
 pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
     group.iter().find(|entry| entry.state.is_reachable() && is_seen(entry))
 }

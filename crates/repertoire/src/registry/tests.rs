@@ -346,7 +346,7 @@ fn x42_c4_a_different_skill_of_the_same_name_and_tier_is_reported_to_people() {
         notices("Two.\n"),
         ["1 skill hides another of the same name: dup (project:x instead of project:y)"]
     );
-    assert_eq!(notices("One.\n"), [""; 0], "a copy is no surprise");
+    assert_eq!(notices("One.\n"), [""; 0], "a copy is not a surprise");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The skills of a snapshot that are within scopes, worked out once for each snapshot.
 //!
-//! A server for many people answers most requests from the part of a large library that a scope allows. Holding every name
-//! against the patterns of the scope for each request would take most of its time.
+//! A server for many people answers most requests from the part of a large library that a scope allows.
+//! Holding every name against the patterns of the scope for each request would take most of its time.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -64,14 +64,14 @@ impl<'s> VisibleSkills<'s> {
         entries.filter(|(_, is_seen)| **is_seen).map(|(entry, _)| entry)
     }
 
-    /// Returns those that hold their names, sorted by name: a skill that cannot be seen shadows nothing.
+    /// Returns the skills that hold their names, sorted by name: a skill that cannot be seen shadows nothing.
     pub fn held(&self) -> impl Iterator<Item = &'s Entry> + use<'s> {
         let (snapshot, indices) = (self.snapshot, Arc::clone(&self.indices));
         (0..indices.held.len()).map(move |number| &snapshot.entries()[indices.held[number]])
     }
 
-    /// Returns a number that is the same for two snapshots if these skills are: their names, sources, frontmatters and
-    /// instructions.
+    /// Returns a number that is the same for two snapshots if these skills are: their names, sources,
+    /// frontmatters and instructions.
     pub fn fingerprint(&self) -> u64 {
         self.indices.fingerprint
     }

@@ -12,7 +12,7 @@ const MAX_SETS: usize = 256;
 pub(super) struct VisibleIndices {
     /// One for each entry.
     pub(super) is_seen: Vec<bool>,
-    /// Those that hold their names.
+    /// The skills that hold their names.
     pub(super) held: Vec<usize>,
     /// The same for the same skills.
     pub(super) fingerprint: u64,

@@ -20,12 +20,12 @@ use crate::session::{Session, SessionRequest};
 use crate::store::AGENT_PREFIX;
 use crate::tool::OfferedTools;
 
-/// Maximum concurrent calls of one agent per processor; more wait. They mostly read cached files, so more would not be faster,
-/// and each takes a thread.
+/// Maximum concurrent calls of one agent per processor; more wait. They mostly read cached files, so more
+/// would not be faster, and each takes a thread.
 const CALLS_PER_PROCESSOR: usize = 4;
 
-/// Maximum concurrent calls of one agent per processor that run tools of skills; more wait. They have their own limit so that
-/// reading skills never waits for a running tool.
+/// Maximum concurrent calls of one agent per processor that run tools of skills; more wait. They have their
+/// own limit so that reading skills never waits for a running tool.
 const RUNS_PER_PROCESSOR: usize = 4;
 
 /// The start of the name of a person who proposes or decides.
@@ -75,7 +75,7 @@ pub type CatalogSize = (usize, usize);
 /// Limits of a view beside those of its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViewLimits {
-    /// The skills that it may see: those that all of them allow.
+    /// The skills that it may see: the skills that all of them allow.
     pub scopes: Vec<Scope>,
     /// The tools for models that it may have.
     pub tools: OfferedTools,
@@ -117,8 +117,8 @@ impl AgentView {
         }))
     }
 
-    /// Opens a view of those skills of this one that `limit` allows. It shares the limits on concurrent calls, and follows the
-    /// library for as long as it is used.
+    /// Opens a view of those skills of this one that `limit` allows. It shares the limits on concurrent
+    /// calls, and follows the library for as long as it is used.
     ///
     /// Fails if a skill that is bound to the agent is not among them.
     pub async fn narrowed(&self, limit: Scope) -> Result<Arc<Self>, Error> {
@@ -201,8 +201,8 @@ impl AgentView {
             && self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
     }
 
-    /// Returns whether records about the skill `name` of `source` may be seen. Without a source they may be about any skill of the
-    /// name, so all of these must be visible.
+    /// Returns whether records about the skill `name` of `source` may be seen. Without a source they may be
+    /// about any skill of the name, so all of these must be visible.
     pub fn sees_records(&self, snapshot: &Snapshot, name: &str, source: Option<&str>) -> bool {
         let named = snapshot.named(name);
         match source {
@@ -211,7 +211,7 @@ impl AgentView {
         }
     }
 
-    /// Returns the skills of `snapshot` that the agent may see: those that [`AgentView::sees`] accepts.
+    /// Returns the skills of `snapshot` that the agent may see: the skills that [`AgentView::sees`] accepts.
     pub fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
         self.session.lookup().visible_skills(snapshot)
     }

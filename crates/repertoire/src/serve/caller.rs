@@ -12,8 +12,8 @@ use crate::error::Error;
 
 const UNBOUND: &str = "skills: name the skills that are bound to the agent as well";
 
-/// Maximum number of views of one principal for requests that are limited to some skills. One more replaces the one that was not
-/// used longest; sessions keep theirs.
+/// Maximum number of views of one principal for requests that are limited to some skills. One more replaces
+/// the one that was not used longest; sessions keep theirs.
 const MAX_NARROWED: usize = 32;
 
 /// A principal with the views that its requests see.

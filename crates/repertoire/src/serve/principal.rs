@@ -43,7 +43,7 @@ impl Principal {
 pub struct RunLimit(pub Option<Arc<Semaphore>>);
 
 impl RunLimit {
-    /// Returns a limit of `runs`; 0 is no limit.
+    /// Returns a limit of `runs`; 0 means no limit.
     pub fn new(runs: usize) -> Self {
         Self((runs > 0).then(|| Arc::new(Semaphore::new(runs))))
     }

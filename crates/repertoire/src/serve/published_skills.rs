@@ -130,7 +130,7 @@ pub struct PublishedSkills {
 }
 
 impl PublishedSkills {
-    /// Returns the published skills of `registry`. `notices` tell of those that are withheld.
+    /// Returns the published skills of `registry`. `notices` tell of the skills that are withheld.
     pub fn new(registry: Registry, notices: Notices) -> Self {
         Self {
             registry,

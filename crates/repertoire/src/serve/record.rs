@@ -14,7 +14,7 @@ use crate::session::Session;
 /// The name of the file with the instructions of a skill.
 const MANIFEST: &str = "SKILL.md";
 
-/// Maximum characters that are recorded of a name that is no skill.
+/// Maximum characters that are recorded of a name that is not a skill.
 pub const MAX_NAME_CHARS: usize = 100;
 
 /// The word of events for a request that is refused because too many responses wait to be read.

@@ -125,8 +125,8 @@ impl Session {
 
     /// Returns the definitions of the tools, sorted by name and as stable as the catalog.
     ///
-    /// Without skills there are no built-in tools, only those of the host. Tools of loaded skills are listed only with another
-    /// [exposure](ToolExposure) than the default.
+    /// Without skills there are no built-in tools, only those of the host. Tools of loaded skills are listed
+    /// only with another [exposure](ToolExposure) than the default.
     pub fn tools(&self) -> Arc<[Definition]> {
         self.follow();
         let pinned = Arc::clone(&self.state().pinned);
@@ -156,7 +156,7 @@ impl Session {
     fn listed(&self, snapshot: &Snapshot) -> Vec<String> {
         let mut options = self.catalog_options();
         options.ranking = self.ranked_state().ranking.as_ref().map(|ranking| ranking.to_catalog());
-        // Only catalogs for a task, and those that send to search, leave names out.
+        // Only catalogs for a task, and catalogs that send to search, leave names out.
         if options.ranking.is_none() && options.over_budget != OverBudget::SearchOnly {
             let lookup = self.lookup();
             let listed = lookup.offered(snapshot).filter(|entry| lookup.is_listed(entry));
@@ -210,8 +210,8 @@ impl Session {
         Note { text, snapshot: newest.number() }
     }
 
-    /// Returns the note to append to the next user turn that offers the skills whose `paths` match one of `files`, the files that
-    /// the model works on, once for each skill; empty where there are no others.
+    /// Returns the note to append to the next user turn that offers the skills whose `paths` match one of
+    /// `files`, the files that the model works on, once for each skill; empty where there are no others.
     ///
     /// The catalog stays as it is. Skills that are loaded are not offered again.
     pub fn focus<T: AsRef<str>>(&self, files: &[T]) -> Note {
@@ -221,7 +221,7 @@ impl Session {
         let is_new = |entry: &&Entry| !active.contains(entry.name()) && !known.contains(entry.name());
         let files = FileMatcher::new(files);
         let about = self.lookup().offered(&snapshot).filter(is_new).filter(|entry| entry.is_about(&files));
-        // Those that do not fit are offered by the next note.
+        // Skills that do not fit are offered by the next note.
         let mut skills: Vec<&Entry> = about.take(MAX_LISTED).collect();
         let mut state = self.state();
         // Another call may have offered some meanwhile.

@@ -56,7 +56,7 @@ fn covers(wider: &str, word: &str) -> bool {
         return true;
     }
     let tool = word.split_once('(').map_or(word, |(tool, _)| tool);
-    // A pattern covers another only if that is no pattern, and text in brackets is opaque.
+    // A pattern covers another only if that is not a pattern, and text in brackets is opaque.
     let is_plain = !tool.contains(['*', '?']) && !wider.contains('(');
     is_plain && Pattern::new(wider).is_ok_and(|pattern| pattern.matches("", tool))
 }

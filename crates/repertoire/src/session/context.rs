@@ -27,7 +27,7 @@ pub enum KeptContext {
 }
 
 impl Session {
-    /// Makes the session agree with the transcript: the loaded skills are those that its messages show.
+    /// Makes the session agree with the transcript: the loaded skills are taken from its messages.
     ///
     /// Messages may be Anthropic's or OpenAI's. Failed calls do not count, and instructions that were cut or
     /// cleared do not either. The same messages always give the same result.

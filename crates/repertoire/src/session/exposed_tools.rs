@@ -85,8 +85,8 @@ impl ExposedTools {
         definitions
     }
 
-    /// Returns the tools of all skills that were loaded since the last time it was tidied, each skill's behind those of the one
-    /// before.
+    /// Returns the tools of all skills that were loaded since the last time it was tidied, each skill's
+    /// behind those of the one before.
     pub(crate) fn appended(&self, gateway: &dyn Fn() -> Option<Definition>) -> Vec<Definition> {
         distinct(self.skills.iter(), gateway)
     }

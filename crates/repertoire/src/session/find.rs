@@ -48,9 +48,9 @@ impl Session {
 impl<'a> SkillLookup<'a> {
     /// Returns the skill that `asked` names.
     ///
-    /// A skill that was added or mended since the last reload is found too, because a name that leads to no usable skill makes
-    /// the library reload. A hidden skill takes as long as one that does not exist. Names that were never
-    /// offered may be guesses, so they do not make a large library reload each time.
+    /// A skill that was added or mended since the last reload is found too, because a name that leads to no
+    /// usable skill makes the library reload. A hidden skill takes as long as one that does not exist. Names
+    /// that were never offered may be guesses, so they do not make a large library reload each time.
     pub(crate) async fn find(&self, asked: &str) -> Result<PinnedEntry, CallFailure> {
         let name = asked.trim();
         let snapshot = self.session.registry().snapshot();
@@ -129,8 +129,8 @@ impl<'a> SkillLookup<'a> {
         }
     }
 
-    /// Returns the skill that a person means by `name`, if this session's agent may see it and its author lets people call it. It
-    /// may be one that its author keeps for people.
+    /// Returns the skill that a person means by `name`, if this session's agent may see it and its author
+    /// lets people call it. It may be one that its author keeps for people.
     pub fn invocable(&self, name: &str) -> Option<SkillName> {
         let snapshot = self.session.registry().snapshot();
         let seen = |entry: &Entry| !self.session.options().enforce_scope || self.sees(entry);
@@ -173,8 +173,8 @@ impl<'a> SkillLookup<'a> {
         }
     }
 
-    /// Returns the source of each of `entries`, skills of `snapshot`. If all have the same source, only those of skills that hide one of
-    /// another tier from this session's agent are named.
+    /// Returns the source of each of `entries`, skills of `snapshot`. If all have the same source, only those
+    /// of skills that hide one of another tier from this session's agent are named.
     pub(crate) fn listed_sources(&self, snapshot: &Snapshot, entries: &[&Entry]) -> Vec<Option<String>> {
         let is_mixed = entries.windows(2).any(|pair| pair[0].source != pair[1].source);
         let hides = |entry: &Entry| snapshot.hidden_by(entry).any(|hidden| self.may_be_told_of(hidden));
@@ -189,8 +189,8 @@ impl<'a> SkillLookup<'a> {
         self.visible_skills(snapshot).held().filter(|entry| entry.allows_models())
     }
 
-    /// Leaves the skills called `names` out of the catalog and of the names in schemas, because the client reads them from files by
-    /// itself. Calls still find them. It can be said once.
+    /// Leaves the skills called `names` out of the catalog and of the names in schemas, because the client
+    /// reads them from files by itself. Calls still find them. It can be said once.
     pub fn leave_to_client(&self, names: BTreeSet<SkillName>) {
         let _ = self.session.left_to_client.set(names);
     }
@@ -254,13 +254,13 @@ impl<'a> SkillLookup<'a> {
         self.agents().all(|agent| agent.may_be_told_of(entry))
     }
 
-    /// Returns this session's agent and those that it sees no more than.
+    /// Returns this session's agent and the agents that it sees no more than.
     pub(super) fn agents(&self) -> impl Iterator<Item = &'a Agent> + Clone + use<'a> {
         self.session.agent().into_iter().chain(&self.session.ceilings)
     }
 
-    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and those that hide
-    /// another of a different tier.
+    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and
+    /// skills that hide another of a different tier.
     pub fn notices(&self, snapshot: &Snapshot) -> Vec<String> {
         let visible = self.visible_skills(snapshot);
         snapshot.notices_for_models(|entry| visible.contains(entry), |hidden| self.may_be_told_of(hidden))
@@ -291,7 +291,8 @@ impl<'a> SkillLookup<'a> {
 }
 
 impl Session {
-    /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
+    /// Returns the skills of `snapshot` that `request` is about, best first, out of the skills that this
+    /// session's catalog offers.
     pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
         let visible = self.lookup().visible_skills(snapshot);
         let visibility = if self.lookup().is_scoped() { Visibility::Of(&visible) } else { Visibility::All };

@@ -45,8 +45,8 @@ impl Session {
 impl SkillLoads<'_> {
     /// Returns the skill's instructions, or the acknowledgement that they are in the context already.
     ///
-    /// Everything that has to be awaited comes first; then the call is decided and recorded at once, so that a call that is
-    /// dropped half-way has given nothing.
+    /// Everything that has to be awaited comes first; then the call is decided and recorded at once, so that
+    /// a call that is dropped half-way has given nothing.
     pub(crate) async fn load(&self, entry: &PinnedEntry, force: bool) -> Result<LoadResult, FaultKind> {
         let is_accounted = self.session.context().is_accounted(entry);
         let opened = self.open_skill(entry).await?;
@@ -115,8 +115,8 @@ impl SkillLoads<'_> {
         }
     }
 
-    /// Returns the note about where the skill comes from: that it hides another, or its source if the rendering has no place for
-    /// it.
+    /// Returns the note about where the skill comes from: that it hides another, or its source if the
+    /// rendering has no place for it.
     fn origin(&self, entry: &PinnedEntry) -> Option<String> {
         if let Some(note) = hiding_note(entry.snapshot(), entry, self.session.lookup().agents()) {
             return Some(note);

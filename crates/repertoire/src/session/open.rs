@@ -44,8 +44,8 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 pub struct SessionRequest {
     /// The agent; `None` for a session without one, which may see every skill.
     pub agent: Option<String>,
-    /// The scopes that a skill has to be in. They are for hosts that offer fewer skills to some requests, users or tenants, and hold
-    /// for sub-agents, too.
+    /// The scopes that a skill has to be in. They are for hosts that offer fewer skills to some requests,
+    /// users or tenants, and hold for sub-agents, too.
     pub scopes: Vec<Scope>,
     /// The tools that it has at most.
     pub offered: OfferedTools,
@@ -131,8 +131,8 @@ impl Library {
 
     /// Opens a session as `request` says.
     ///
-    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and if one of its skills cannot be bound or is outside of
-    /// the request's scopes.
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and if one of its skills cannot be
+    /// bound or is outside of the request's scopes.
     ///
     /// [`ErrorKind::AgentNotFound`]: crate::ErrorKind::AgentNotFound
     pub async fn open_session(&self, request: &SessionRequest) -> Result<Session, Error> {
@@ -206,17 +206,17 @@ impl Session {
 
     /// Opens a session for a subagent without a definition of its own.
     ///
-    /// The `inherit` of this session's agent decides what it gets: nothing, so that it has no skills; the same catalog; or
-    /// that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this
-    /// session inherited always hold.
+    /// The `inherit` of this session's agent decides what it gets: nothing, so that it has no skills; the
+    /// same catalog; or that and the skills that are active here, which [`Session::reattach`] then returns.
+    /// Limits that this session inherited always hold.
     pub async fn subagent(&self) -> Result<Self, Error> {
         self.subagent_with(&SubagentOptions::default()).await
     }
 
     /// Opens a session for a subagent that is the agent called `agent`.
     ///
-    /// The `inherit` of this session's agent decides what it gets beside its own definition: nothing; the limits of this
-    /// session's catalog; or these and the skills that are active here.
+    /// The `inherit` of this session's agent decides what it gets beside its own definition: nothing; the
+    /// limits of this session's catalog; or these and the skills that are active here.
     pub async fn subagent_for(&self, agent: &str) -> Result<Self, Error> {
         self.subagent_with(&SubagentOptions { agent: Some(agent.to_owned()), ..SubagentOptions::default() })
             .await
@@ -259,8 +259,8 @@ impl Session {
         self
     }
 
-    /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, the parts of the host, and the pinned
-    /// catalog.
+    /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, the parts of the
+    /// host, and the pinned catalog.
     ///
     /// It is the same bytes until the catalog is refreshed.
     pub async fn prompt(&self) -> Result<String, Error> {
@@ -357,8 +357,8 @@ fn unbound(agent: &Agent, options: &SessionOptions, snapshot: &Snapshot, error: 
 /// Separates the id of a session from those of the sessions that it starts.
 const FAMILY_MARK: char = '.';
 
-/// Returns `true` if the sessions with these ids belong to one conversation: one started the other, or both were started by a third, at
-/// whatever distance.
+/// Returns `true` if the sessions with these ids belong to one conversation: one started the other, or both
+/// were started by a third, at whatever distance.
 #[cfg(feature = "fs")]
 pub(crate) fn are_related(one: &str, other: &str) -> bool {
     let first = |id: &str| id.find(FAMILY_MARK).unwrap_or(id.len());

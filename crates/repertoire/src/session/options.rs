@@ -23,7 +23,7 @@ words! {
     /// Decides whether the skills that a loaded one requires are loaded with it.
     #[derive(Default)]
     Requires {
-        /// The answer names those that are not active; the default.
+        /// The answer names the skills that are not active; the default.
         #[default]
         Hint "hint",
         /// They are loaded with it, within the ceiling of tokens.
@@ -188,8 +188,8 @@ pub struct SessionOptions {
     pub tool_ceiling: ToolCeiling,
     /// The command by which a person approves a skill, before its name, where there is one.
     pub approve_command: Option<String>,
-    /// The host runs tools of skills itself, outside of the session: models are told of all that skills declare, and a
-    /// runner is only asked for the tools of a `tools.py`.
+    /// The host runs tools of skills itself, outside of the session: models are told of all that skills
+    /// declare, and a runner is only asked for the tools of a `tools.py`.
     pub host_runs_tools: bool,
     /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its own.
     pub running_off: Option<String>,

@@ -55,8 +55,8 @@ impl SessionRecord<'_> {
 
     /// Records that the model has a prompt with the instructions of these skills, with one event for each.
     ///
-    /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself. A skill that
-    /// was recorded with the same text before has no event.
+    /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by
+    /// itself. A skill that was recorded with the same text before has no event.
     pub fn prompt_shown(&self, bound: &[BoundSkill]) {
         let mut state = self.session.state();
         let mut given: Vec<&BoundSkill> = Vec::new();

@@ -21,7 +21,7 @@ const MAX_NOTES: usize = 8;
 
 /// The skills that a loaded one requires, as they are answered.
 pub(super) struct RequiredSkills {
-    /// Those that are loaded with it, each after the skills it requires itself.
+    /// The skills that are loaded with it, each after the skills it requires itself.
     pub(super) loaded: Vec<RequiredSkill>,
     /// Notes for the model about the others.
     pub(super) notes: Vec<String>,

@@ -20,9 +20,9 @@ const RUN: &str = "run_skill_script";
 /// The tools that a skill declares.
 #[derive(Default)]
 struct DeclaredTools {
-    /// Those that can be called.
+    /// The tools that can be called.
     callable: Toolbox,
-    /// The names of these and of those that something would run, were it allowed.
+    /// The names of these and of the tools that something would run, were it allowed.
     names: Vec<String>,
     /// The tools that may not run, and why.
     refused: Vec<(String, RunRefusal)>,
@@ -50,8 +50,8 @@ impl<'a> SkillTools<'a> {
         resources.runner.is_some() || !resources.handlers.is_empty() || self.session.options().host_runs_tools
     }
 
-    /// Returns `true` if later answers depend on the skills that were loaded, even without tracking of the context: their tools
-    /// can be called, or they can be unloaded.
+    /// Returns `true` if later answers depend on the skills that were loaded, even without tracking of the
+    /// context: their tools can be called, or they can be unloaded.
     pub fn remembers_loads(&self) -> bool {
         self.are_offered()
             || (self.session.options().account == Account::None && self.session.is_on("unload_skill"))
@@ -83,8 +83,8 @@ impl<'a> SkillTools<'a> {
         }
     }
 
-    /// Returns the reason why `tool` cannot be called, if it would run something of a loaded skill, and the skill's address if the
-    /// tool belongs to one.
+    /// Returns the reason why `tool` cannot be called, if it would run something of a loaded skill, and the
+    /// skill's address if the tool belongs to one.
     pub(super) fn refusal(&self, tool: &str) -> Option<(Option<String>, RunRefusal)> {
         let names = &self.session.options().names;
         let is_ours =
@@ -302,8 +302,8 @@ impl<'a> SkillTools<'a> {
         self.session.state().exposed.close(address)
     }
 
-    /// Makes the tools of the skills callable that are active from the start: those of the prompt, and those of the agent that
-    /// started this one.
+    /// Makes the tools of the skills callable that are active from the start: those of the prompt, and those
+    /// of the agent that started this one.
     pub(super) async fn expose_active(&self) {
         if !self.are_offered() {
             return;

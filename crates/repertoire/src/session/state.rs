@@ -26,7 +26,8 @@ pub(super) struct SessionState {
     pub(super) ledger: Ledger,
     /// The digests that skills in the context were last seen to have on disk, and whether the model was notified of them.
     pub(super) on_disk: HashMap<SkillName, (Digest, bool)>,
-    /// The skills that were offered for the files that the model works on, or given without being tracked: no note offers them again.
+    /// The skills that were offered for the files that the model works on, or given without being tracked: no
+    /// note offers them again.
     pub(super) offered_or_given: BTreeSet<SkillName>,
     /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,
@@ -38,8 +39,8 @@ pub(super) struct SessionState {
     pub(super) task: Option<Task>,
     /// The ranking of the pinned snapshot for that task, once it is known.
     pub(super) ranking: Option<Arc<TaskRanking>>,
-    /// The rankings of the pinned snapshot for earlier tasks, the latest last. The index moves on with the library, so an
-    /// earlier ranking could not always be computed again.
+    /// The rankings of the pinned snapshot for earlier tasks, the latest last. The index moves on with the
+    /// library, so an earlier ranking could not always be computed again.
     rankings: VecDeque<Arc<TaskRanking>>,
     /// The ranking for the task that [`Session::working_on`](super::Session::working_on) was last given.
     pub(super) foreseen: Option<Arc<TaskRanking>>,

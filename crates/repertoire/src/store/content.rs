@@ -67,8 +67,8 @@ pub fn put_skills(store: &(impl Versions + ?Sized), skills: &[&SkillFiles]) -> R
     put(store, blobs)
 }
 
-/// Stores the files of a skill, so that they can be restored, and returns the digest of their bundle; what is damaged in the store is
-/// written again.
+/// Stores the files of a skill, so that they can be restored, and returns the digest of their bundle; what is
+/// damaged in the store is written again.
 pub fn put_skill_safely(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
     put_skills_safely(store, &[files])?;
     Ok(patch::bundle(files).digest())

@@ -49,8 +49,8 @@ pub struct UsageCount {
     pub skill: String,
     /// The source of the skill, if it was found.
     pub source: Option<String>,
-    /// The identity of the skill, if it was found. Usage from before identities were recorded has none; see
-    /// [`identify`](crate::usage::identify).
+    /// The identity of the skill, if it was found. Usage from before identities were recorded has no
+    /// identity; see [`identify`](crate::usage::identify).
     pub identity: Option<String>,
     /// The file that they were about.
     pub file: Option<String>,
@@ -96,8 +96,9 @@ pub trait Journal: Send + Sync {
     /// Returns the events that `query` selects, the oldest first.
     fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error>;
 
-    /// Returns the usage of skills, in no particular order. Calls and tokens are those of the day of `since` and later, all of them
-    /// without `since`; usage before that day has none, and the time of its last call.
+    /// Returns the usage of skills, in no particular order. Calls and tokens are those of the day of `since`
+    /// and later, all of them without `since`; skills used only before that day have no calls and no tokens,
+    /// and the time of their last call.
     ///
     /// Only calls about a skill count, and no requests that were refused.
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error>;

@@ -1,9 +1,10 @@
 //! The memory of a library: what happened, what is used, what changed, and who decided it.
 //!
-//! A [`Store`] keeps six things: the [`Journal`] of events, the [`Versions`] of skills with their content, the [`Proposals`] that
-//! people review, the [`Releases`] that servers serve skills from, the [`Publications`] that these are made of, and the [`Tokens`] by
-//! which servers know people and programs. [`MemoryStore`] keeps them for the life of a process; the crate
-//! `repertoire-store` has SQLite and PostgreSQL. The suite in [`crate::testing::store`] holds every implementation to this page.
+//! A [`Store`] keeps six things: the [`Journal`] of events, the [`Versions`] of skills with their content,
+//! the [`Proposals`] that people review, the [`Releases`] that servers serve skills from, the
+//! [`Publications`] that these are made of, and the [`Tokens`] by which servers know people and programs.
+//! [`MemoryStore`] keeps them for the life of a process; the crate `repertoire-store` has SQLite and
+//! PostgreSQL. The suite in [`crate::testing::store`] holds every implementation to this page.
 //!
 //! The methods block until the data is durable. Asynchronous code calls them on a thread that may block.
 

@@ -183,7 +183,8 @@ pub enum Submission {
 
 /// Proposals and the decisions about them.
 pub trait Proposals: Send + Sync {
-    /// Submits `proposal` within `limits`. The proposal that it replaces becomes [`ProposalState::Superseded`] if it was pending or stale.
+    /// Submits `proposal` within `limits`. The proposal that it replaces becomes
+    /// [`ProposalState::Superseded`] if it was pending or stale.
     fn submit(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Submission, Error>;
 
     /// Returns the reason why [`Proposals::submit`] would not accept `proposal`, if there is one.
@@ -192,10 +193,11 @@ pub trait Proposals: Send + Sync {
     /// Returns the proposal with this number.
     fn proposal(&self, id: u64) -> Result<Option<Proposal>, Error>;
 
-    /// Returns the proposals in one of `states`, or all if there are none, the newest first.
+    /// Returns the proposals in one of `states`, or all if there are not any, the newest first.
     fn proposals(&self, states: &[ProposalState]) -> Result<Vec<Proposal>, Error>;
 
-    /// Moves the proposal from the state `from` to `to`, and notes `decision` if there is one. Returns `false` if it was not in `from`.
+    /// Moves the proposal from the state `from` to `to`, and notes `decision` if there is one. Returns
+    /// `false` if it was not in `from`.
     ///
     /// Of several callers at the same time one gets `true`.
     fn decide(

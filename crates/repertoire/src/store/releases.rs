@@ -1,7 +1,7 @@
 //! Skills that are served from a store.
 //!
-//! Every change of a channel is a [`Release`]: some skills get another version, or are removed. Releases are never changed; a rollback is a
-//! new release with earlier versions.
+//! Every change of a channel is a [`Release`]: some skills get another version, or are removed. Releases are
+//! never changed; a rollback is a new release with earlier versions.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -47,8 +47,8 @@ pub struct Release {
 
 /// Channels of skills that servers serve.
 pub trait Releases: Send + Sync {
-    /// Makes `changes` to `channel` at once, without those that would change nothing; of several of one skill the last one counts. Returns
-    /// the number of the release, `None` if nothing is left to change.
+    /// Makes `changes` to `channel` at once, except changes without an effect; of several of one skill the
+    /// last one counts. Returns the number of the release, `None` if nothing is left to change.
     ///
     /// Numbers grow over all channels, in the order in which releases become visible. The content is in the store before.
     fn release(
@@ -59,8 +59,9 @@ pub trait Releases: Send + Sync {
         time: SystemTime,
     ) -> Result<Option<u64>, Error>;
 
-    /// Makes `change` to `channel` if the skill has the digest `base` there, or is not there if it is `None`. Returns the number of the
-    /// release, `None` if the skill has another digest, or nothing is left to change.
+    /// Makes `change` to `channel` if the skill has the digest `base` there, or is not there if it is `None`.
+    /// Returns the number of the release, `None` if the skill has another digest, or nothing is left to
+    /// change.
     fn release_over(
         &self,
         channel: &str,
@@ -85,14 +86,14 @@ pub trait Releases: Send + Sync {
     /// Returns the channels with skills, sorted.
     fn channels(&self) -> Result<Vec<String>, Error>;
 
-    /// Returns the number of the newest release of any channel, 0 if there is none.
+    /// Returns the number of the newest release of any channel, 0 if there is not one.
     fn newest_release(&self) -> Result<u64, Error>;
 
     /// Waits for a release newer than `after`, at most for `timeout`. Returns the number of the newest.
     fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error>;
 }
 
-/// Returns the last change of each skill, sorted by name, without those that a channel with the skills `served` already has.
+/// Returns the last change of each skill, sorted by name, without changes that a channel with the skills `served` already has.
 pub fn effective_changes(changes: &[ReleaseChange], served: &BTreeMap<String, Digest>) -> Vec<ReleaseChange> {
     let last: BTreeMap<&str, &ReleaseChange> =
         changes.iter().map(|change| (change.name.as_str(), change)).collect();

@@ -131,8 +131,8 @@ impl TokenRecord {
 
 /// Tokens of people and programs.
 pub trait Tokens: Send + Sync {
-    /// Adds a token, and removes those that had ended [`ENDED_TOKEN_TIME`] before it was made. Fails if there are [`MAX_TOKENS`]
-    /// already, or if there is one with its digest.
+    /// Adds a token, and removes tokens that had ended [`ENDED_TOKEN_TIME`] before it was made. Fails if
+    /// there are [`MAX_TOKENS`] already, or if there is one with its digest.
     fn add_token(&self, token: &TokenRecord) -> Result<(), Error>;
 
     /// Returns all tokens, sorted by name and then from the oldest to the newest.
@@ -141,7 +141,7 @@ pub trait Tokens: Send + Sync {
     /// Returns the tokens that are accepted at the time `now`, in the same order.
     fn active_tokens(&self, now: SystemTime) -> Result<Vec<TokenRecord>, Error>;
 
-    /// Revokes the token with this digest. Returns `false` if there is none, or if it was revoked before.
+    /// Revokes the token with this digest. Returns `false` if there is not one, or if it was revoked before.
     fn revoke_token(&self, digest: &Digest, time: SystemTime) -> Result<bool, Error>;
 }
 

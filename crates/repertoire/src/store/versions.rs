@@ -81,8 +81,8 @@ pub struct Version {
 
 /// Versions of skills and content-addressed blobs.
 pub trait Versions: Send + Sync {
-    /// Stores `blobs`, all or none; those that are there already stay as they are, except that bytes that no longer have their
-    /// digest are replaced.
+    /// Stores `blobs`, all or none; blobs that exist already stay as they are, except that bytes that no
+    /// longer have their digest are replaced.
     fn put_blobs(&self, blobs: &[Blob]) -> Result<(), Error>;
 
     /// Returns the bytes stored under `digest`, unchecked; see [`super::blob`].
@@ -94,11 +94,12 @@ pub trait Versions: Send + Sync {
         found.filter_map(Result::transpose).collect()
     }
 
-    /// Returns those of `digests` that no blob has. From now on [`collect_garbage`](Self::collect_garbage) takes all of them for just
-    /// used, so that those that are there still are when something names them.
+    /// Returns those of `digests` that no blob has. From now on [`collect_garbage`](Self::collect_garbage)
+    /// takes all of them for just used, so that the blobs that are there still are when something names them.
     fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, Error>;
 
-    /// Records `version` as the newest of its skill, unless the newest has the same digest. Returns the newest, and `true` if it is new.
+    /// Records `version` as the newest of its skill, unless the newest has the same digest. Returns the
+    /// newest, and `true` if it is new.
     ///
     /// Writers at the same time get different numbers.
     fn add_version(&self, version: &NewVersion) -> Result<(Version, bool), Error>;
@@ -115,7 +116,7 @@ pub trait Versions: Send + Sync {
     /// Returns the identities of all skills with versions, sorted, and the digest of the newest one of each.
     fn latest_digests(&self) -> Result<Vec<(String, Digest)>, Error>;
 
-    /// Removes the blobs that were last looked for before `time` and that no bundle needs which a version, a proposal, a release or a
-    /// publication names, or the caller in `named`.
+    /// Removes the blobs that were last looked for before `time` and that no bundle needs which a version, a
+    /// proposal, a release or a publication names, or the caller in `named`.
     fn collect_garbage(&self, named: &BTreeSet<Digest>, time: SystemTime) -> Result<(), Error>;
 }

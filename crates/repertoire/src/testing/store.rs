@@ -105,7 +105,7 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     store.append(&[tokens(10, loaded("a", day(1))), tokens(20, loaded("a", day(3)))]).unwrap();
     store.append(&[tokens(5, loaded("a", day(2))), failed, read, loaded("b", day(2))]).unwrap();
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", day(3))]).unwrap();
-    // A file that came with a load is no load.
+    // A file that came with a load is not a load.
     store.append(&[Event { file: Some("references/x.md".into()), ..loaded("c", day(2)) }]).unwrap();
     let count = |since, skill: &str, kind, outcome| {
         let usage = store.usage(since).unwrap();

@@ -153,7 +153,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Fails if there is an argument that is none of `parameters`.
+    /// Fails if there is an argument that is not in `parameters`.
     pub(super) fn only(&self, parameters: &[Parameter<'_>]) -> Result<(), FaultKind> {
         let is_known =
             |name: &str| parameters.iter().any(|known| self.names(known).any(|known| known == name));

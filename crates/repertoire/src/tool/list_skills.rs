@@ -41,7 +41,8 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     })
 }
 
-/// Lists the skills that hold `query`, by name, and behind them those that are about it, best first, unless it is one word that some hold.
+/// Lists the skills that hold `query`, by name, and behind them the skills that are about it, best first,
+/// unless it is one word that some hold.
 async fn list(session: &Session, query: Option<&str>) -> Answer {
     let folded = query.map(str::to_lowercase);
     let snapshot = session.registry().snapshot();
@@ -78,7 +79,7 @@ async fn about<'s>(
     let request = SearchRequest::new(query, known.len() + MAX_RANKED);
     let hits = session.search(snapshot, &request).await;
     let least = hits.first().map_or(0.0, |best| best.score * LEAST_SHARE);
-    // Of skills that share no word with it, some are always the nearest; a list is no place for them.
+    // Of skills that share no word with it, some are always the nearest; a list is not a place for them.
     let is_about = |hit: &&SearchHit| !hit.words.is_empty() && hit.score >= least;
     let new = hits.iter().filter(|hit| is_about(hit) && !known.contains(&hit.entry.index()));
     let room = MAX_RANKED.min(MAX_LISTED - listed.len());

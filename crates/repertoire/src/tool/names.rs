@@ -30,8 +30,8 @@ macro_rules! argument_fields {
     }};
 }
 
-/// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`: these and the usual
-/// ones.
+/// Returns the names that no skill and no tool of a host may have where the built-in tools are called
+/// `names`: these and the usual ones.
 pub fn reserved_names(names: &ToolNames) -> BTreeSet<String> {
     let usual = ToolNames::default();
     usual.all().into_iter().chain(names.all()).map(str::to_owned).collect()
@@ -84,7 +84,8 @@ impl Default for ToolNames {
 }
 
 impl ToolNames {
-    /// Returns the configured name of the built-in tool whose default name is `canonical`; another tool is called what it is called.
+    /// Returns the configured name of the built-in tool whose default name is `canonical`; another tool is
+    /// called what it is called.
     pub(crate) fn configured<'a>(&'a self, canonical: &'a str) -> &'a str {
         let index = Self::default().all().iter().position(|name| *name == canonical);
         index.map_or(canonical, |index| self.all()[index])

@@ -62,7 +62,7 @@ pub struct EventDetails {
     pub sandbox: Option<&'static str>,
     /// The exit code of the command, if it exited by itself.
     pub exit_code: Option<i32>,
-    /// The word for what went wrong, where the answer has none.
+    /// The word for what went wrong, where the answer does not have one.
     pub error: Option<&'static str>,
     /// The skill exists but is outside the agent's scope.
     pub is_denied: bool,

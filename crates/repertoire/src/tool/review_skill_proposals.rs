@@ -89,7 +89,7 @@ async fn reviewed(
     let (registry, name, scopes) =
         (session.registry().clone(), session.author(principal), session.lookup().scopes());
     let own_session = session.id().to_owned();
-    // The sources of the skills, for those that the reviewer may see.
+    // The sources of the skills, for the skills that the reviewer may see.
     let source_if_seen = |entry: &Entry| {
         let is_seen = entry.state != State::Disabled && session.lookup().sees(entry);
         is_seen.then(|| Arc::clone(&entry.source))

@@ -14,7 +14,7 @@ const ASKED_FOR: [&str; 3] = ["call_skill_tool", "review_skill_proposals", "run_
 pub(crate) const OPTIONAL_ARGUMENTS: [&str; 10] =
     ["asset", "directory", "end_line", "force", "limit", "query", "reference", "script", "start_line", "tag"];
 
-/// The built-in tools that a model is offered, of those that its library has.
+/// The built-in tools that a model is offered, out of those of its library.
 ///
 /// ```
 /// use repertoire::SessionOptions;
@@ -32,8 +32,8 @@ pub enum OfferedTools {
     Minimal,
     /// `load_skill` and those with these usual names.
     Only(BTreeSet<String>),
-    /// The default of a profile: `load_skill`, the tools with these usual names, and the tools that a person asks for otherwise.
-    /// An agent's own choice takes its place.
+    /// The default of a profile: `load_skill`, the tools with these usual names, and the tools that a person
+    /// asks for otherwise. An agent's own choice takes its place.
     Preset(BTreeSet<String>),
 }
 
@@ -87,9 +87,9 @@ impl OfferedTools {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AgentTools {
-    /// The tools that the agent is offered, of those that the library offers.
+    /// The tools that the agent is offered, out of those of the library.
     pub offered: OfferedTools,
-    /// The optional arguments that its tools do not show, beside those that the library hides.
+    /// The optional arguments that its tools do not show, beside the ones that the library hides.
     pub hidden_arguments: BTreeSet<String>,
     /// The names of tools, by usual name.
     pub names: BTreeMap<String, String>,

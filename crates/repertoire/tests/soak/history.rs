@@ -9,7 +9,7 @@ pub(crate) enum State {
     Absent,
     /// A whole version.
     Good(u64),
-    /// Something that is no skill.
+    /// Something that is not a skill.
     Broken,
 }
 

@@ -8,8 +8,8 @@ use repertoire_model::text::start;
 use crate::rank::ln_1p;
 use crate::words::{Term, TermMap, TextRole, WordCutter, clauses};
 
-/// The least number of skills that weights are computed with. In a small library a word that two skills share would otherwise
-/// weigh much less than a word of only one.
+/// The least number of skills that weights are computed with. In a small library a word that two skills share
+/// would otherwise weigh much less than a word of only one.
 const MIN_SKILLS: usize = 1000;
 /// The most bytes of a description that are read.
 pub(super) const MAX_DESCRIPTION_BYTES: usize = 4096;

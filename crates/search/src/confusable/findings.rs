@@ -14,11 +14,11 @@ pub const MAX_PAIRS_REPORTED: usize = 4;
 /// The number of skills that a finding about many pairs names.
 const NAMED: usize = 3;
 
-/// Returns the findings of the rule `confusable` about `pairs` of `snapshot` under `policy`, each with the entry that it is
-/// about.
+/// Returns the findings of the rule `confusable` about `pairs` of `snapshot` under `policy`, each with the
+/// entry that it is about.
 ///
-/// A skill that could be confused with more than [`MAX_PAIRS_REPORTED`] others gets one finding with their number. Other
-/// findings are about one pair each, and belong to its first skill.
+/// A skill that could be confused with more than [`MAX_PAIRS_REPORTED`] others gets one finding with their
+/// number. Other findings are about one pair each, and belong to its first skill.
 pub fn findings(snapshot: &Snapshot, pairs: &[ConfusablePair], policy: &Policy) -> Vec<(usize, Diagnostic)> {
     let mut open: Vec<&ConfusablePair> = pairs.iter().filter(|pair| !pair.is_told_apart()).collect();
     let mut findings = Vec::new();

@@ -64,9 +64,9 @@ repertoire_model::words! {
 
 /// Returns the pairs of offered skills of `snapshot` that an agent could confuse, the most alike first.
 ///
-/// Agents choose by names and descriptions, so only these are compared. The embedding table finds pairs that say the same
-/// in other words. Of several skills with equal descriptions, each is paired with the first, and only the first with other
-/// skills. The function uses all cores, and blocks until it is done.
+/// Agents choose by names and descriptions, so only these are compared. The embedding table finds pairs that
+/// say the same in other words. Of several skills with equal descriptions, each is paired with the first, and
+/// only the first with other skills. The function uses all cores, and blocks until it is done.
 ///
 /// ```
 /// use repertoire::{Library, MemoryProvider, SkillDefinition};
@@ -156,7 +156,7 @@ impl<'a> Comparison<'a> {
         Self { skills, weights, firsts, copies, index, slots }
     }
 
-    /// Returns the pairs of the skill at `place` with those that a search for its own words finds.
+    /// Returns the pairs of the skill at `place` with the skills that a search for its own words finds.
     fn candidates(&self, place: usize) -> Vec<(usize, usize)> {
         let ComparedSkill { claims, vector, .. } = &self.skills[place];
         let words = self.weights.best(&claims.terms, MAX_QUERY_TERMS).join(" ");

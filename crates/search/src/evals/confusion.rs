@@ -30,8 +30,8 @@ pub struct TriggerConfusion {
     pub own: Vec<String>,
 }
 
-/// Returns the confusions for the `lost` queries, by the skill that should have been ranked first and the one that was.
-/// Those with the most queries are first.
+/// Returns the confusions for the `lost` queries, by the skill that should have been ranked first and the one
+/// that was. Those with the most queries are first.
 pub(super) fn confused(
     snapshot: &Snapshot,
     lost: &BTreeMap<(usize, usize), Vec<&str>>,

@@ -20,7 +20,7 @@ pub const MAX_SHOWN: usize = 100;
 pub struct TriggerReport {
     /// The results of each skill with evals, by name.
     pub skills: Vec<SkillTriggers>,
-    /// The skills that lose queries to another one, those that lose the most first.
+    /// The skills that lose queries to another one, the most first.
     pub confused: Vec<TriggerConfusion>,
     /// Names in evals that no offered skill has, with the number of queries left out for each.
     pub unknown: BTreeMap<String, usize>,
@@ -32,13 +32,13 @@ pub struct TriggerReport {
 pub struct SkillTriggers {
     /// The index of the skill among the entries of the snapshot.
     pub entry: usize,
-    /// The share of queries that ranked it first, of those that should trigger it.
+    /// The share of queries that ranked it first, of the queries that should trigger it.
     pub hits: Share,
-    /// The share of queries that showed it, of those that should trigger it.
+    /// The share of queries that showed it, of the queries that should trigger it.
     pub shown: Share,
-    /// The share of queries that ranked it first, of those that should not trigger it.
+    /// The share of queries that ranked it first, of the queries that should not trigger it.
     pub false_triggers: Share,
-    /// The share of queries that showed it, of those that should not trigger it.
+    /// The share of queries that showed it, of the queries that should not trigger it.
     pub false_shown: Share,
     /// The entries that were ranked first instead of this one, with their counts, the most frequent ones first.
     pub confusions: Vec<(usize, usize)>,
@@ -100,9 +100,8 @@ impl SkillTriggers {
 }
 
 impl SkillSearch {
-    /// Searches `snapshot`, which belongs to `registry`, for every query. Each search shows `shown` skills: at least one,
-    /// and at most
-    /// [`MAX_SHOWN`]. The function uses all cores, and blocks until it is done.
+    /// Searches `snapshot`, which belongs to `registry`, for every query. Each search shows `shown` skills:
+    /// at least one, and at most [`MAX_SHOWN`]. The function uses all cores, and blocks until it is done.
     ///
     /// ```
     /// use repertoire::{Library, MemoryProvider, SkillDefinition};

@@ -68,7 +68,7 @@ impl SkillEvals {
         })
     }
 
-    /// Adds the evals of the file at `path` with the content `bytes`. Those that name no skill belong to `skill`.
+    /// Adds the evals of the file at `path` with the content `bytes`. The evals that name no skill belong to `skill`.
     pub fn add(&mut self, path: &str, bytes: &[u8], skill: Option<&str>) {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return self.problem(path, "it is not UTF-8".to_owned());

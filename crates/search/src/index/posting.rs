@@ -83,8 +83,8 @@ impl Counts {
 /// The fields that say what a skill is for.
 const CLAIMS: [Field; 3] = [Field::Name, Field::Description, Field::Keywords];
 
-/// The weights of all postings, as two tables: one for the fields outside the body, and one for those whose weight depends on the
-/// length of the body.
+/// The weights of all postings, as two tables: one for the fields outside the body, and one for those whose
+/// weight depends on the length of the body.
 #[derive(Debug, Clone)]
 pub(crate) struct WeightTable {
     short: [f32; 256],

@@ -60,8 +60,8 @@ impl Postings {
         PostingList { slots: &self.slots[range.clone()], counts: &self.counts[range] }
     }
 
-    /// Returns these postings with each slot replaced by its entry in `moves`, and `added`. Slots without a new slot are
-    /// left out.
+    /// Returns these postings with each slot replaced by its entry in `moves`, and `added`. Slots without a
+    /// new slot are left out.
     pub(crate) fn rebuilt(&self, moves: &[Option<Slot>], mut added: Vec<(Term, Slot, Posting)>) -> Self {
         added.sort_unstable_by_key(|(term, slot, _)| (*term, *slot));
         let in_order = moves.iter().flatten().is_sorted();

@@ -23,8 +23,8 @@ pub struct Weights {
     pub length: f32,
     /// The weight at which a word adds half of its maximum.
     pub saturation: f32,
-    /// The exponent of the inverse document frequency: 1 as in BM25, less for a smaller difference between rare and
-    /// frequent words.
+    /// The exponent of the inverse document frequency: 1 as in BM25, less for a smaller difference between
+    /// rare and frequent words.
     pub rarity: f32,
     /// The weight of a stop word relative to other words.
     pub common: f32,
@@ -40,7 +40,8 @@ pub struct Weights {
     pub meaning: f32,
     /// The reduction of `meaning` as the words put one skill ahead of all others.
     pub lead: f32,
-    /// A long description, whose author says much about what the skill is for. It counts less in long queries, whose scores are low.
+    /// A long description, whose author says much about what the skill is for. It counts less in long
+    /// queries, whose scores are low.
     pub described: f32,
     /// The increase of `rarity` in long queries.
     pub long_rarity: f32,

@@ -23,8 +23,8 @@ pub fn embedded_table() -> Option<&'static EmbeddingTable<'static>> {
     PARSED.as_ref()
 }
 
-/// Computes embeddings with the table of the program: offline, in microseconds. Without the feature `embedded-model` there
-/// are none.
+/// Computes embeddings with the table of the program: offline, in microseconds. Without the feature
+/// `embedded-model` there are not any.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EmbeddedModel;
 

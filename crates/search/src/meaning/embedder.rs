@@ -7,8 +7,8 @@ use crate::skill_text::SkillText;
 
 /// Computes embeddings of texts: texts of similar meaning have vectors of similar direction.
 ///
-/// If it fails, skills are found by words only. [`testing::embedder_suite`](crate::testing::embedder_suite) is the
-/// conformance suite.
+/// If it fails, skills are found by words only. [`testing::embedder_suite`](crate::testing::embedder_suite)
+/// is the conformance suite.
 pub trait Embedder: Send + Sync {
     /// Returns the identity of the vectors, such as a model and a version. Stored vectors of another identity are computed again.
     fn id(&self) -> String;

@@ -1,6 +1,6 @@
 //! Splits a text into the word pieces of an embedding table.
 //!
-//! The rules are exactly those that the table was trained with (`models/README.md`).
+//! The table was trained with exactly these rules (`models/README.md`).
 
 use hashbrown::HashMap;
 use repertoire_model::text::start as start_of;

@@ -151,8 +151,8 @@ fn steps([low, middle, high]: [u8; GROUP_BYTES]) -> [f32; GROUP] {
 /// The number of groups that are summed together, so that their sums stay in registers.
 const BLOCK: usize = 8;
 
-/// Adds all `rows`, each multiplied by its step value, to `sum`. Rows are added in order and no operations are fused, so the result
-/// is the same on every machine.
+/// Adds all `rows`, each multiplied by its step value, to `sum`. Rows are added in order and no operations
+/// are fused, so the result is the same on every machine.
 fn add_all(rows: &[(&[u8], f32)], sum: &mut [f32]) {
     for (block, values) in sum.chunks_mut(BLOCK * GROUP).enumerate() {
         let first = block * BLOCK * GROUP_BYTES;

@@ -1,6 +1,7 @@
 //! The confidence that a skill fits a query.
 //!
-//! It is a logistic regression over five features, fitted to labelled questions, a third of which no skill answers (`bench/README.md`).
+//! It is a logistic regression over five features, fitted to labelled questions, a third of which no skill
+//! answers (`bench/README.md`).
 
 use repertoire::searcher::MIN_CONFIDENCE;
 
@@ -15,7 +16,8 @@ const CLEAR_LEAD: f32 = 0.3;
 const NEAR: f32 = 0.6;
 /// The cosine below which a skill is about something else.
 const FAR: f32 = 0.35;
-/// The most confidence in a skill that is about something else and claims none of the words: a long text shares words with every skill.
+/// The most confidence in a skill that is about something else and claims none of the words: a long text
+/// shares words with every skill.
 const MAX_UNCLAIMED: f32 = 0.45;
 
 /// The weights of the features.
@@ -37,12 +39,12 @@ const WITHOUT_COSINE: Weights =
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The cosine of the embeddings of the query and the skill, if the query has one. The weight is that of the program's embedding table;
-    /// the cosines of other embedders are higher or lower.
+    /// The cosine of the embeddings of the query and the skill, if the query has one. The weight is that of
+    /// the program's embedding table; the cosines of other embedders are higher or lower.
     pub cosine: Option<f32>,
     /// The share of the content words of the query that the skill has, by importance.
     pub matched: f32,
-    /// The share of those that it has in its name, description or keywords.
+    /// The share of the words that it has in its name, description or keywords.
     pub claimed: f32,
     /// The distance to the score of the next skill, as a share of its own; 0 for all but the first.
     pub lead: f32,
@@ -65,7 +67,8 @@ impl Evidence {
             + lead * self.lead
             + by_words * words;
         let confidence = 1.0 / (1.0 + pow(std::f32::consts::E, -sum));
-        // Somebody who asks for a single word, or for two that lead to one skill, may look for the one whose instructions have them.
+        // Somebody who asks for a single word, or for two that lead to one skill, may look for the one whose
+        // instructions have them.
         let is_literal =
             self.matched >= 1.0 && (self.words == 1 || self.words == 2 && self.lead >= CLEAR_LEAD);
         let is_near = self.cosine.is_some_and(|cosine| cosine >= NEAR);

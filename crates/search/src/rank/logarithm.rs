@@ -1,5 +1,5 @@
-//! Logarithms and powers that are the same on every machine, because a catalog for a task has the same bytes everywhere.
-//! Those of the standard library depend on the platform's rounding.
+//! Logarithms and powers that are the same on every machine, because a catalog for a task has the same bytes
+//! everywhere. Those of the standard library depend on the platform's rounding.
 
 use std::f64::consts::{LN_2, SQRT_2};
 

@@ -9,8 +9,8 @@ use crate::words::{Term, TermMap, TermPair, TextRole, WordCutter};
 
 /// The most bytes of a query that are read, half of them at each end.
 pub(crate) const MAX_QUERY_BYTES: usize = 32 * 1024;
-/// The most different words of a query that are looked up, half of them at each end: the request comes before or after a
-/// pasted text.
+/// The most different words of a query that are looked up, half of them at each end: the request comes before
+/// or after a pasted text.
 pub(crate) const MAX_WORDS: usize = 256;
 
 /// The numbers of different words, without stop words, of a short and of a long query.
@@ -52,7 +52,8 @@ impl Query {
         Self::read(text, &[], &|_| None)
     }
 
-    /// Returns the query `text` with the words `added`; `replaced` returns the words that stand for a word of it, if there are any.
+    /// Returns the query `text` with the words `added`; `replaced` returns the words that stand for a word of
+    /// it, if there are any.
     pub(crate) fn read(text: &str, added: &[&str], replaced: &dyn Fn(&str) -> Option<Vec<String>>) -> Self {
         let mut builder = QueryBuilder::new(replaced);
         let (head, tail) = ends(text, MAX_QUERY_BYTES);

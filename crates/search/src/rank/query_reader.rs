@@ -16,7 +16,8 @@ const MAX_UNKNOWN: usize = MAX_REPLACED;
 const KNOWN_FREQUENCY: usize = 1 << 24;
 
 impl SearchIndex {
-    /// Returns the query `text` for the skills in `visible`. `table` knows the words that are no mistakes, and how important they are.
+    /// Returns the query `text` for the skills in `visible`. `table` knows the words that are not mistakes,
+    /// and how important they are.
     pub fn query(&self, text: &str, visible: &SlotSet, table: Option<&EmbeddingTable<'_>>) -> Query {
         let reader = QueryReader { index: self, visible, table };
         let (head, tail) = ends(text, MAX_QUERY_BYTES);
@@ -30,9 +31,9 @@ impl SearchIndex {
 
 /// The words of a query that no visible skill has.
 struct UnknownWords {
-    /// Those that the embedding table does not know either: they may be misspelled.
+    /// The words that the embedding table does not know either: they may be misspelled.
     unknown: HashSet<String>,
-    /// Those that it knows, if the skills have no word of the query: they may be of another language.
+    /// The words that it knows, if the skills have no word of the query: they may be of another language.
     foreign: HashSet<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Finds the skills that fit a query, best first.
 //!
-//! The search has two steps. Words select candidates, those with the highest scores; if they select few, embeddings select more. Then
-//! every candidate gets its full score: words, adjacent words, the share of the name in the query, the cosine of the embeddings, and
-//! the length of the description.
+//! The search has two steps. Words select candidates, those with the highest scores; if they select few,
+//! embeddings select more. Then every candidate gets its full score: words, adjacent words, the share of the
+//! name in the query, the cosine of the embeddings, and the length of the description.
 
 use std::cmp::Ordering;
 
@@ -57,8 +57,8 @@ impl SearchIndex {
         self.ranked(query, &view, &self.weighted_terms(query, &view), limit)
     }
 
-    /// Searches like [`SearchIndex::search`], and also returns the matched words of each skill, those with the highest
-    /// weight first.
+    /// Searches like [`SearchIndex::search`], and also returns the matched words of each skill, those with
+    /// the highest weight first.
     pub(crate) fn search_with_words(
         &self,
         query: &Query,
@@ -152,7 +152,7 @@ impl SearchIndex {
         (a.version, a.identity).cmp(&(b.version, b.identity))
     }
 
-    /// Returns the cosine of the embeddings of `query` and of the skill at `slot`; 0 if one has none.
+    /// Returns the cosine of the embeddings of `query` and of the skill at `slot`; 0 if one does not have one.
     fn cosine(&self, query: &Query, slot: Slot) -> f32 {
         let vectors = query.vector.as_ref().zip(self.skills[slot as usize].vector.as_ref());
         vectors.map_or(0.0, |(query, skill)| skill.cosine(query))
@@ -278,8 +278,8 @@ impl SearchIndex {
         slots.iter().zip(&word_scores).filter_map(hit).collect()
     }
 
-    /// Returns the weight of the embedding of `query`, from 0 to 1. `word_scores` has a score for each candidate: the weight is
-    /// lower the further they put one candidate ahead, and for queries of few words.
+    /// Returns the weight of the embedding of `query`, from 0 to 1. `word_scores` has a score for each
+    /// candidate: the weight is lower the further they put one candidate ahead, and for queries of few words.
     fn trust_in_meaning(&self, query: &Query, word_scores: &[f32]) -> f32 {
         let (mut first, mut second) = (0.0f32, 0.0f32);
         for score in word_scores {
@@ -292,8 +292,8 @@ impl SearchIndex {
     }
 }
 
-/// Returns how many skills `count` is, from 0 for a hundred to 1 for ten thousand: the more there are, the more of them are described
-/// badly.
+/// Returns how many skills `count` is, from 0 for a hundred to 1 for ten thousand: the more there are, the
+/// more of them are described badly.
 fn library_size_factor(count: usize) -> f32 {
     (ln(count as f32 / FEW_SKILLS) / ln(MANY_SKILLS / FEW_SKILLS)).clamp(0.0, 1.0)
 }
@@ -346,8 +346,8 @@ struct QueryPair<'a> {
     weight: f32,
 }
 
-/// Returns the total score of the `pairs` that are among `own`, the sorted pairs of the skill at `slot`. They are hashes, so the
-/// skill must have both words, too.
+/// Returns the total score of the `pairs` that are among `own`, the sorted pairs of the skill at `slot`. They
+/// are hashes, so the skill must have both words, too.
 fn adjacent_score(own: &[TermPair], slot: Slot, pairs: &[QueryPair<'_>]) -> f32 {
     let has_both = |pair: &&QueryPair<'_>| pair.words.iter().all(|list| list.get(slot).is_some());
     let adjacent = pairs.iter().filter(|pair| own.binary_search(&pair.pair).is_ok());

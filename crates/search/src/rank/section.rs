@@ -27,9 +27,9 @@ const INTRODUCTION: &str = "introduction";
 
 /// Returns the section of the instructions that fits `query` best; `None` if they have none of its words.
 ///
-/// A section ends at the next heading of any level; the text before the first heading is a section too. The instructions
-/// start at byte `body_offset` of a `SKILL.md`. Line numbers are those of the whole file, and `price` returns the number of
-/// tokens of a text.
+/// A section ends at the next heading of any level; the text before the first heading is a section too. The
+/// instructions start at byte `body_offset` of a `SKILL.md`. Line numbers are those of the whole file, and
+/// `price` returns the number of tokens of a text.
 pub(crate) fn best_section(
     query: &Query,
     text_of_skill_md: &str,
@@ -157,7 +157,7 @@ mod tests {
         if let Some(section) = found {
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
             let content = lines[section.first_line - 1..section.last_line].concat();
-            assert_eq!(content.len(), section.tokens, "the lines are those that were priced");
+            assert_eq!(content.len(), section.tokens, "these are the lines that were priced");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The visible part of an index. Hidden skills neither appear nor change the result: document frequencies and average lengths
-//! are counted among visible skills only.
+//! The visible part of an index. Hidden skills neither appear nor change the result: document frequencies and
+//! average lengths are counted among visible skills only.
 
 use crate::index::{PostingList, SearchIndex, Slot, SlotSet};
 

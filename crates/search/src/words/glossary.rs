@@ -1,7 +1,7 @@
 //! Translates words of requests in other languages into English, the language of most skills.
 //!
-//! `glossary.tsv` has a line for each concept: one to three English words, then words of six languages with `|` between them. A word that
-//! ends with `*` stands for all that start with it.
+//! `glossary.tsv` has a line for each concept: one to three English words, then words of six languages with
+//! `|` between them. A word that ends with `*` stands for all that start with it.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ const MIN_PART: usize = 4;
 /// The most characters of a word in a script without spaces.
 const MAX_DENSE_CHARS: usize = 8;
 
-/// Frequent words of German, Spanish, French and Portuguese that are no English words, without accents.
+/// Frequent words of German, Spanish, French and Portuguese that are not English words, without accents.
 const FUNCTION_WORDS: [&str; SPACED] = [
     "aber alle als auch auf aus bei bis bitte brauche das dass dem der dich dieser diese dieses diesen diesem dir doch ein eine einem einen einer eines er es fur habe haben hatte ich ihr im ist jetzt kann kannst kein keine mach mache mal mein meine meinem meinen meiner mich mir mit mochte muss nach nicht noch nur ob oder ohne schon sein sich sie sind soll uber um und uns unser unsere unseren unserer von vom wann warum wenn wer werden wie wir wird wo zu zum zur zwischen",
     "al alguien algo antes como con cual cuando de del desde donde el ella en entre es esa ese eso esta estan estas este esto estos hace hacer han hasta hay haz la las le lo los mas mi mis muy necesito nos nuestra nuestro nuestros nuestras o para pero por porque puede puedes puedo que quiero se sea ser si sobre su sus tengo tiene todo todos un una unos y ya",
@@ -105,8 +105,8 @@ impl Translation {
         Self { language: is_clear.then_some(column), dense: dense_words(text) }
     }
 
-    /// Returns the English words for `word`, none for a function word. Without a language that the text is known to be in, all of them are
-    /// tried.
+    /// Returns the English words for `word`, none for a function word. Without a language that the text is
+    /// known to be in, all of them are tried.
     pub(crate) fn word(&self, word: &str) -> Option<Vec<String>> {
         let columns = match self.language {
             Some(language) if is_function_word(language, word) => return Some(Vec::new()),
@@ -129,13 +129,13 @@ fn is_function_word(column: usize, word: &str) -> bool {
     GLOSSARY.languages[column].marks.contains(word) || column == FRENCH && word == "comment"
 }
 
-/// The fewest frequent words of a language in a text that is in it, if it is no short one: some of them occur in English too.
+/// The fewest frequent words of a language in a text that is in it, if it is not a short one: some of them occur in English too.
 const MIN_FUNCTION_WORDS: usize = 2;
 /// One word in this many of a text must be frequent in a language for the text to be in it.
 const MIN_SHARE_OF: usize = 6;
 
-/// Returns the English words for `word` in the language of `column`: those of every line that has it, or of both parts of a compound, if
-/// compounds are allowed.
+/// Returns the English words for `word` in the language of `column`: those of every line that has it, or of
+/// both parts of a compound, if compounds are allowed.
 fn english(column: usize, word: &str, is_compound_allowed: bool) -> Option<Vec<&'static str>> {
     let language = &GLOSSARY.languages[column];
     let ends =

@@ -1,17 +1,19 @@
 //! Corrects misspelled words by the vocabulary of a library.
 
-/// The fewest letters of a word that is corrected: of shorter ones, too many others are near. Of three letters, only swapped ones are.
+/// The fewest letters of a word that is corrected: of shorter ones, too many others are near. Of three
+/// letters, only swapped ones are.
 const MIN_LETTERS: usize = 4;
 /// The fewest letters of a word that is corrected in two places.
 const MIN_LETTERS_FOR_TWO: usize = 7;
 /// The most letters of a word that is corrected.
 const MAX_LETTERS: usize = 20;
 
-/// Returns the word that is meant by `word`: of those at `distance`, 1 or 2, the one with the highest frequency. `frequency` returns
-/// the number of skills that have a word.
+/// Returns the word that is meant by `word`: of those at `distance`, 1 or 2, the one with the highest
+/// frequency. `frequency` returns the number of skills that have a word.
 ///
-/// A word is at the distance 1 if one letter is missing, added or replaced, or two adjacent ones are swapped. At the distance 2, one of the two
-/// mistakes is an added letter or a swap: all others would be too many to try.
+/// A word is at the distance 1 if one letter is missing, added or replaced, or two adjacent ones are swapped.
+/// At the distance 2, one of the two mistakes is an added letter or a swap: all others would be too many to
+/// try.
 pub(crate) fn corrected(word: &str, distance: u8, frequency: impl Fn(&str) -> usize) -> Option<String> {
     let is_plain = word.bytes().all(|letter| letter.is_ascii_lowercase());
     if !is_plain || !(MIN_LETTERS - 1..=MAX_LETTERS).contains(&word.len()) {

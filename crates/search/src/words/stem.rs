@@ -1,7 +1,7 @@
 //! A light stemmer for English.
 //!
-//! It only removes inflectional endings: plurals, `-ed`, `-ing` and the silent `e` they leave behind. Measured on public
-//! skills this finds more than a full stemmer, which merges `universal` and `university`.
+//! It only removes inflectional endings: plurals, `-ed`, `-ing` and the silent `e` they leave behind.
+//! Measured on public skills this finds more than a full stemmer, which merges `universal` and `university`.
 
 /// The length of the shortest word that is stemmed.
 const MIN_LETTERS: usize = 4;

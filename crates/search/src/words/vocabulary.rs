@@ -46,8 +46,8 @@ const ENGLISH_LINES: usize = 11;
 
 /// Stop words of English and, one line per language, of other languages, without accents. In a query they count for less.
 ///
-/// Words with a meaning in texts about software are left out of other languages: `mit` is a licence, `di` is dependency
-/// injection, `su` changes users.
+/// Words with a meaning in texts about software are left out of other languages: `mit` is a licence, `di` is
+/// dependency injection, `su` changes users.
 const STOP_WORDS: &[&str] = &[
     "a about above actually after again against all also am an and any anyone anything are aren as at be because been",
     "before being below between both but by can cannot could couldn d did didn do does doesn doing don done down during",

@@ -49,7 +49,8 @@ fn locked(text: &str) -> LockedSkill {
     }
 }
 
-/// Returns the change of the skill `pdf` from `before` to `after`, each with its text here and the one in the lock.
+/// Returns the change of the skill `pdf` from `before` to `after`, each with its text here and the one in the
+/// lock.
 fn change(before: Option<(&str, &str)>, after: Option<(&str, &str)>) -> Change {
     let skill = SkillChange {
         name: SkillName::new("pdf").unwrap(),

@@ -9,8 +9,8 @@ use sha2::Sha256;
 use super::installed_files::{InstalledFile, InstalledFiles};
 use crate::collation::{collate, is_collated};
 
-/// Returns the hash of all files that `npx skills` computes, in hexadecimal digits; `None` if the order of the files depends on
-/// the locale, which it does for names that are not ASCII.
+/// Returns the hash of all files that `npx skills` computes, in hexadecimal digits; `None` if the order of
+/// the files depends on the locale, which it does for names that are not ASCII.
 pub fn folder_hash(files: &InstalledFiles) -> Option<String> {
     Some(hash_in_order(&collated(&files.files)?))
 }

@@ -46,7 +46,7 @@ pub(super) enum LockFormat {
     Yaml,
 }
 
-/// Returns the document in the lock file at `path`; `None` if there is none, and the reason if it cannot be understood.
+/// Returns the document in the lock file at `path`; `None` if there is not one, and the reason if it cannot be understood.
 pub(super) fn read(path: &Path, format: LockFormat) -> Option<Result<Value, String>> {
     let bytes = match regular_file::read_no_follow(path, MAX_BYTES) {
         Ok(bytes) => bytes,

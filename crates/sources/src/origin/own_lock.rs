@@ -18,7 +18,7 @@ pub(super) const FORMAT: LockFormat = LockFormat::Toml;
 /// The directory that skills are added to.
 const SKILLS: &str = ".agents/skills";
 
-/// Returns the skills that `document`, the file at `path`, names, which lie below `base`, or the reason that it is no lock.
+/// Returns the skills that `document`, the file at `path`, names, which lie below `base`, or the reason that it is not a lock.
 pub(super) fn skills(path: &Path, base: &Path, document: &Value) -> Result<Vec<LockedSkill>, String> {
     Ok(Lock::from_document(document)?.skills().map(|locked| skill(path, base, locked)).collect())
 }

@@ -16,7 +16,8 @@ use super::tls::{TlsOptions, connector};
 /// The longest wait for a connection, unless the address says otherwise.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The time after which an idle connection is checked. The default of two hours would leave a caller waiting as long for a host that is gone.
+/// The time after which an idle connection is checked. The default of two hours would leave a caller waiting
+/// as long for a host that is gone.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// The longest time that the server works on a statement that only reads.

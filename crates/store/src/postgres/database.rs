@@ -32,20 +32,22 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A store in a PostgreSQL database, in a schema named `repertoire`.
 ///
-/// Connections are opened on demand, at most eight and one that waits for releases. Those that break are replaced; an operation
-/// that met a broken one is repeated if it cannot have had an effect. No statement is waited for without limit: 35 seconds for a query, five
-/// minutes for a change, an hour for a change of the tables.
+/// Connections are opened on demand, at most eight and one that waits for releases. Broken connections are
+/// replaced; an operation that met a broken one is repeated if it cannot have had an effect. No statement is
+/// waited for without limit: 35 seconds for a query, five minutes for a change, an hour for a change of the
+/// tables.
 pub type PostgresStore = SqlStore<PostgresDatabase>;
 
 impl PostgresStore {
-    /// Opens the store in the database at `url`, and makes its tables if they are missing. `certificates` verify the
-    /// server, unless `url` names others.
+    /// Opens the store in the database at `url`, and makes its tables if they are missing. `certificates`
+    /// verify the server, unless `url` names others.
     pub fn open(url: &str, certificates: &Certificates) -> Result<Self, Error> {
         Self::open_with(url, certificates, |_, _| None)
     }
 
-    /// Opens the store like [`PostgresStore::open`], for requests of others: a database that answers nobody for a second is not waited
-    /// for, but by a change that is being committed. One more connection is kept, by which that is noticed.
+    /// Opens the store like [`PostgresStore::open`], for requests of others: a database that answers nobody
+    /// for a second is not waited for, but by a change that is being committed. One more connection is kept,
+    /// by which that is noticed.
     pub fn open_to_serve(url: &str, certificates: &Certificates) -> Result<Self, Error> {
         Self::open_with(url, certificates, |runtime, address| {
             Some(Pulse::start(runtime.handle(), Arc::clone(address)))

@@ -14,8 +14,8 @@ use super::open_connection::OpenConnection;
 /// The time after which a call makes the server be asked whether it answers.
 const SUSPICION: Duration = Duration::from_millis(250);
 
-/// The time that a server that has answered before has to answer. With [`SUSPICION`], no call waits for a silent server for longer than
-/// a second.
+/// The time that a server that has answered before has to answer. With [`SUSPICION`], no call waits for a
+/// silent server for longer than a second.
 const ANSWER: Duration = Duration::from_millis(750);
 
 /// The time after which another connection is tried.
@@ -23,8 +23,8 @@ const RETRY: Duration = Duration::from_secs(10);
 
 /// Notices that a server answers nobody: it was stopped, its disk stalls, or the way to it swallows everything.
 ///
-/// A slow statement alone proves nothing, so an empty one is sent on a connection that is kept for it. While the server is silent,
-/// calls fail at once; the connection tells when it is back.
+/// A slow statement alone proves nothing, so an empty one is sent on a connection that is kept for it. While
+/// the server is silent, calls fail at once; the connection tells when it is back.
 pub(super) struct Pulse {
     is_silent: watch::Sender<bool>,
     /// The number of calls that were answered.

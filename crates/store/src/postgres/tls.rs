@@ -1,8 +1,9 @@
 //! Encrypted connections to PostgreSQL.
 //!
-//! Another host is never asked without encryption unless `sslmode=disable` is written: where others fall back to sending the password in
-//! the clear (`sslmode=prefer`), this is an error. Certificates are always verified, and the name in them: against the file that the option
-//! `sslrootcert` of an address names, or against the certificates that the host trusts. With `sslmode=require`, other clients verify nothing.
+//! Another host is never asked without encryption unless `sslmode=disable` is written: where others fall back
+//! to sending the password in the clear (`sslmode=prefer`), this is an error. Certificates are always
+//! verified, and the name in them: against the file that the option `sslrootcert` of an address names, or
+//! against the certificates that the host trusts. With `sslmode=require`, other clients verify nothing.
 
 use std::path::Path;
 
@@ -84,8 +85,8 @@ pub(super) fn connector(
     Ok(Some(MakeRustlsConnect::new(client)))
 }
 
-/// Returns whether a connection may leave this machine. The addresses of `hostaddr` are those that are connected to, if there are any; the
-/// hosts are only the names in the certificates then.
+/// Returns whether a connection may leave this machine. The addresses of `hostaddr` are connected to, if
+/// there are any; the hosts are only the names in the certificates then.
 fn leaves_machine(config: &Config) -> bool {
     let addresses = config.get_hostaddrs();
     if addresses.is_empty() {

@@ -77,7 +77,7 @@ impl rusqlite::ToSql for SqlValue {
     }
 }
 
-/// Returns the value of a column. Bytes that are no UTF-8 can be there only if something else wrote them.
+/// Returns the value of a column. Bytes that are not UTF-8 can be there only if something else wrote them.
 fn owned(value: ValueRef<'_>) -> SqlValue {
     match value {
         ValueRef::Null => SqlValue::Null,

@@ -26,11 +26,12 @@ const MAX_CHECKED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A store in a SQLite file.
 ///
-/// The file is in WAL mode. Events are written without waiting for the disk: a power cut may lose the last ones, and nothing else.
+/// The file is in WAL mode. Events are written without waiting for the disk: a power cut may lose the last
+/// ones, and nothing else.
 pub type SqliteStore = SqlStore<SqliteDatabase>;
 
 impl SqliteStore {
-    /// Opens the store in the file at `path`, and makes it, readable by its owner alone, if there is none.
+    /// Opens the store in the file at `path`, and makes it, readable by its owner alone, if there is not one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         // The file stays the same if the working directory changes, and no name means something else to SQLite.
         let path = std::path::absolute(path.as_ref()).map_err(|error| {
@@ -51,8 +52,8 @@ impl SqliteStore {
 
 /// A SQLite file with its connections.
 ///
-/// Both are opened when they are needed. They are closed after an error, and when the file was moved away, so that the next use opens the
-/// file that is there by then, or makes a new one.
+/// Both are opened when they are needed. They are closed after an error, and when the file was moved away, so
+/// that the next use opens the file that is there by then, or makes a new one.
 #[derive(Debug)]
 pub struct SqliteDatabase {
     path: PathBuf,
@@ -96,10 +97,11 @@ impl SqliteDatabase {
         Ok(connection)
     }
 
-    /// Closes the connections if their file is no longer at the path; a new one is made then. All of them are closed before the other file is opened, since SQLite
-    /// finds the files beside it by their names.
+    /// Closes the connections if their file is no longer at the path; a new one is made then. All of them are
+    /// closed before the other file is opened, since SQLite finds the files beside it by their names.
     ///
-    /// Fails if there is none at the path and skills are served from the old one, which can still be read: a new one would have none.
+    /// Fails if there is not one at the path and skills are served from the old one, which can still be read:
+    /// a new one would have no skills.
     fn close_if_replaced(&self) -> Result<(), Error> {
         let is_replaced =
             || lock(&self.opened).is_some_and(|opened| file::identity(&self.path) != Some(opened));
@@ -217,7 +219,7 @@ impl Database for SqliteDatabase {
     }
 
     fn read<T>(&self, mut work: impl FnMut(&mut dyn Connection) -> Result<T, Error>) -> Result<T, Error> {
-        // The old file can still be read while there is none.
+        // The old file can still be read while there is not one.
         if file::identity(&self.path).is_some() {
             self.close_if_replaced()?;
         }

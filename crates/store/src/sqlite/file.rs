@@ -38,7 +38,7 @@ pub(super) fn create(path: &Path) -> Result<(), Error> {
 /// The identity of a file: its device and its number there, where the system has them.
 pub(super) type FileIdentity = (u64, u64);
 
-/// Returns the identity of the file at `path`; `None` if there is none.
+/// Returns the identity of the file at `path`; `None` if there is not one.
 pub(super) fn identity(path: &Path) -> Option<FileIdentity> {
     let metadata = path.metadata().ok()?;
     #[cfg(unix)]

@@ -29,8 +29,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// The age at which a stream ends, so that the client connects again and its token is checked again.
 const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// The interval of notices of proposals and events to clients that do not see the whole library: the time of a change would tell of things
-/// that they may not see.
+/// The interval of notices of proposals and events to clients that do not see the whole library: the time of
+/// a change would tell of things that they may not see.
 const NARROW_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The kind of a notice is the name of the event: `skills`, `proposals` or `events`.
@@ -205,7 +205,8 @@ async fn follow(sender: Weak<ChangesSender>, shared: Arc<ServerState>) {
     }
 }
 
-/// Returns numbers that change with the proposals and with the events of `store`. Proposals about skills that changed become stale.
+/// Returns numbers that change with the proposals and with the events of `store`. Proposals about skills that
+/// changed become stale.
 fn look(store: &dyn Store, registry: &Registry, is_new: bool) -> Option<(u64, u64)> {
     if is_new {
         let time = SystemTime::now();

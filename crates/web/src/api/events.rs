@@ -98,7 +98,7 @@ pub(crate) struct EventRecord {
     pub(crate) source: Option<String>,
     /// The agent.
     pub(crate) agent: Option<String>,
-    /// The session; empty where there was none.
+    /// The session; empty where there was not one.
     pub(crate) session: String,
     /// The outcome.
     pub(crate) outcome: String,
@@ -214,7 +214,7 @@ pub(crate) async fn list(asker: &Asker, query: &EventsQuery) -> Result<EventList
     let filter = Filter::new(asker, query)?;
     let mut before = match query.cursor.as_deref().filter(|cursor| !cursor.is_empty()) {
         Some(cursor) => {
-            Some(cursor.parse().map_err(|_| ApiError::invalid("cursor: it is none of this list"))?)
+            Some(cursor.parse().map_err(|_| ApiError::invalid("cursor: it is not from this list"))?)
         }
         None => None,
     };

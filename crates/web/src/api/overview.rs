@@ -171,7 +171,8 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
     })
 }
 
-/// Returns `time` with its beginning, and the names of those of `entries` that may be called unused; none if nothing was recorded.
+/// Returns `time` with its beginning, and the names of those of `entries` that may be called unused; none if
+/// nothing was recorded.
 async fn unused(
     asker: &Asker,
     time: UnusedTime,

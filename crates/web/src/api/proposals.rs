@@ -26,8 +26,8 @@ const PAGE: usize = 50;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ProposalsQuery {
-    /// Only proposals in this state: `pending`, `stale`, `applied`, `rejected` and others; `open` for those that wait, which is the
-    /// default, `all` for all.
+    /// Only proposals in this state: `pending`, `stale`, `applied`, `rejected` and others; `open` for the
+    /// proposals that wait, which is the default, `all` for all.
     #[schemars(extend("enum" = ["", "open", "all", "pending", "approved", "applied", "rejected", "stale", "superseded", "rolled_back"]))]
     pub(crate) state: Option<String>,
     /// Only proposals about the skill of this name.

@@ -27,7 +27,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// The parameters of a path. Those that do not fit are an error of the API.
+/// The parameters of a path. Parameters that do not fit are an error of the API.
 pub(crate) struct PathParams<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {
@@ -94,7 +94,7 @@ pub(crate) fn part<T>(
 ) -> Result<Part<T>, ApiError> {
     let limit = page_size(limit, usual)?;
     let start = match cursor.filter(|cursor| !cursor.is_empty()) {
-        Some(cursor) => cursor.parse().map_err(|_| ApiError::invalid("cursor: it is none of this list"))?,
+        Some(cursor) => cursor.parse().map_err(|_| ApiError::invalid("cursor: it is not from this list"))?,
         None => 0_usize,
     };
     let total = items.len();

@@ -130,8 +130,8 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetailView,
     Ok(view)
 }
 
-/// Returns a sentence about each client that reads `entry`, or another skill of its name, from files although it is disabled; none where
-/// it is not, and for senders that see a part of the library.
+/// Returns a sentence about each client that reads `entry`, or another skill of its name, from files although
+/// it is disabled; none where it is not, and for senders that see a part of the library.
 pub(crate) async fn still_read(
     asker: &Asker,
     snapshot: &Snapshot,
@@ -243,8 +243,8 @@ fn catalog_lines(asker: &Asker, entry: &Entry) -> Vec<CatalogLineView> {
     lines.collect()
 }
 
-/// Returns the part of a catalog of one skill that is its entry: the block of its own, or else the line with its name and the beginning
-/// of its description.
+/// Returns the part of a catalog of one skill that is its entry: the block of its own, or else the line with
+/// its name and the beginning of its description.
 fn entry_text(catalog: &str, entry: &Entry) -> String {
     let name = entry.name().as_str();
     let word = entry.document.description.split_whitespace().next().unwrap_or_default();

@@ -40,7 +40,8 @@ pub(crate) struct SkillsQuery {
     pub(crate) source: Option<String>,
     /// Only skills with this tag.
     pub(crate) tag: Option<String>,
-    /// Only skills in this state: `active`, `shadowed`, `disabled` or `quarantined`; `problems` for those with errors or warnings.
+    /// Only skills in this state: `active`, `shadowed`, `disabled` or `quarantined`; `problems` for those
+    /// with errors or warnings.
     pub(crate) state: Option<String>,
     /// Only skills that this agent of the configuration sees.
     pub(crate) agent: Option<String>,

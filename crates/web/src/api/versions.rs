@@ -176,7 +176,8 @@ fn channels_of(asker: &Asker, entry: &Entry) -> Vec<String> {
     if is_of_channel { channels } else { Vec::new() }
 }
 
-/// Returns the recorded versions of `entry`, the newest first: those that were released in one of `channels`, if it is a skill of one.
+/// Returns the recorded versions of `entry`, the newest first: the versions that were released in one of
+/// `channels`, if it is a skill of one.
 fn recorded(store: &dyn Store, entry: &Entry, channels: &[String]) -> Result<Vec<Version>, ApiError> {
     if channels.is_empty() {
         return Ok(store.versions(&entry.record_identity())?);

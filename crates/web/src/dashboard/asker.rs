@@ -41,8 +41,8 @@ pub(crate) struct Asker {
     is_foreign: bool,
     /// The token of the pages, if the request has one in its headers.
     csrf: Option<String>,
-    /// The token of the pages for a person that signed in. It is derived from the person's own, so that all servers of one store
-    /// have the same.
+    /// The token of the pages for a person that signed in. It is derived from the person's own, so that all
+    /// servers of one store have the same.
     own_csrf: Option<String>,
     /// The method and the route of the request, without its parameters.
     route: Arc<str>,
@@ -157,8 +157,8 @@ impl Asker {
         }
     }
 
-    /// Fails unless the sender may change something, by a request that `form` is the token of: a form of a page has it as a field, and
-    /// a script as a header.
+    /// Fails unless the sender may change something, by a request that `form` is the token of: a form of a
+    /// page has it as a field, and a script as a header.
     pub(crate) fn expect_write(&self, form: Option<&str>) -> Result<(), WriteRefusal> {
         if let Some(refusal) = self.write_refusal() {
             return Err(refusal);
@@ -166,9 +166,11 @@ impl Asker {
         if self.is_from_page(form) { Ok(()) } else { Err(WriteRefusal::Csrf) }
     }
 
-    /// Returns `true` if the request comes from a page of this server, or has a bearer token. `form` is the token of the pages in a form.
+    /// Returns `true` if the request comes from a page of this server, or has a bearer token. `form` is the
+    /// token of the pages in a form.
     pub(crate) fn is_from_page(&self, form: Option<&str>) -> bool {
-        // No page of another site has a bearer token that it could send. Everything else may be sent without the person's knowledge.
+        // No page of another site has a bearer token that it could send. Everything else may be sent without
+        // the person's knowledge.
         if self.principal.name.is_some() && !self.is_signed_in() {
             return true;
         }

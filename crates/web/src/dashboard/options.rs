@@ -13,15 +13,15 @@ use repertoire_app::workspace::Workspace;
 pub struct DashboardOptions {
     /// True if the pages and the API are served.
     pub is_served: bool,
-    /// True if requests without a token may change something: decide about proposals, restore versions. The server needs a
-    /// [`PageSecret`](crate::http::PageSecret) or a token then.
+    /// True if requests without a token may change something: decide about proposals, restore versions. The
+    /// server needs a [`PageSecret`](crate::http::PageSecret) or a token then.
     pub allows_writes: bool,
     /// The store of events, versions and proposals.
     pub store: Option<LazyStore>,
     /// The name under which requests without a token decide: `user:NAME`.
     pub person: String,
-    /// The workspace around the library, which decisions, origins and newest versions of skills come from, and in which skills are
-    /// switched.
+    /// The workspace around the library, which decisions, origins and newest versions of skills come from,
+    /// and in which skills are switched.
     pub workspace: Option<Arc<Workspace>>,
     /// The watcher of the library, if it is followed.
     pub watcher: Option<Weak<Watcher>>,

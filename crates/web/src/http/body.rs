@@ -14,8 +14,8 @@ use super::reply::refuse;
 
 /// Maximum bytes read from a body that is refused.
 ///
-/// Most clients look for a response only after sending the whole body. If the connection closes earlier, they report a broken
-/// connection instead of the 413.
+/// Most clients look for a response only after sending the whole body. If the connection closes earlier, they
+/// report a broken connection instead of the 413.
 const MAX_DRAINED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Time for the rest of a body to arrive once the server is stopping.

@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 /// The prefix by which browsers hold a cookie to https, to this host and to all of its paths.
 const HOST_PREFIX: &str = "__Host-";
 
-/// The cookie with the token of a person that signed in. Lax, because a link of another site and the way back from a provider lead
-/// to a page of the person that follows it.
+/// The cookie with the token of a person that signed in. Lax, because a link of another site and the way back
+/// from a provider lead to a page of the person that follows it.
 pub(super) const TOKEN: Cookie =
     Cookie { name: Cow::Borrowed("rep_token"), same_site: "Lax", attributes: "" };
 
@@ -21,7 +21,7 @@ pub(super) const FLOW: Cookie =
 pub(super) struct Cookie {
     name: Cow<'static, str>,
     same_site: &'static str,
-    /// Attributes beside those that every cookie has.
+    /// More attributes than every cookie has.
     attributes: &'static str,
 }
 
@@ -43,7 +43,8 @@ impl Scheme {
 }
 
 impl Cookie {
-    /// Returns the cookie with the secret of a dashboard. Browsers send cookies to all ports of a host, so that each has its own name.
+    /// Returns the cookie with the secret of a dashboard. Browsers send cookies to all ports of a host, so
+    /// that each has its own name.
     pub(super) fn of_dashboard(port: u16) -> Self {
         let name = Cow::Owned(format!("rep_dashboard_{port}"));
         Self { name, same_site: "Strict", attributes: "" }

@@ -1,5 +1,5 @@
-//! Checks `Host` and `Origin`, so that web pages of other sites cannot use a visitor's browser to read skills (CSRF and DNS
-//! rebinding).
+//! Checks `Host` and `Origin`, so that web pages of other sites cannot use a visitor's browser to read skills
+//! (CSRF and DNS rebinding).
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 

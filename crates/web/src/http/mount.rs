@@ -12,8 +12,8 @@ use repertoire::BoxFuture;
 use repertoire::serve::{Caller, RequestLimits};
 use tokio_util::sync::CancellationToken;
 
-/// Answers the requests of one caller, whose bodies were read. `None` if the response would be an event stream that stays open, and
-/// the limits allow no more of these.
+/// Answers the requests of one caller, whose bodies were read. `None` if the response would be an event
+/// stream that stays open, and the limits allow no more of these.
 pub type MountedService =
     dyn Fn(Request<Bytes>, RequestLimits) -> BoxFuture<'static, Option<MountedResponse>> + Send + Sync;
 
@@ -24,13 +24,13 @@ pub type MountedResponse = Response<UnsyncBoxBody<Bytes, Infallible>>;
 type MakeService =
     dyn Fn(Arc<Caller>, &CancellationToken, &CancellationToken) -> Box<MountedService> + Send + Sync;
 
-/// The service that the host mounts at `/mcp`. By default there is none, and requests get 404.
+/// The service that the host mounts at `/mcp`. By default there is no service, and requests get 404.
 #[derive(Clone)]
 pub struct Mount(Arc<MakeService>);
 
 impl Mount {
-    /// Returns the service that `make` makes for each caller. Its streams end when the first token is cancelled, everything else when
-    /// the second one is.
+    /// Returns the service that `make` makes for each caller. Its streams end when the first token is
+    /// cancelled, everything else when the second one is.
     pub fn new(
         make: impl Fn(Arc<Caller>, &CancellationToken, &CancellationToken) -> Box<MountedService>
         + Send

@@ -1,7 +1,7 @@
 //! The secret of a dashboard for one person, who gets it from the terminal that started the server.
 //!
-//! A loopback address can be reached by every account of the machine, and by every sandboxed tool that has the network. The
-//! secret distinguishes the person from all of them.
+//! A loopback address can be reached by every account of the machine, and by every sandboxed tool that has
+//! the network. The secret distinguishes the person from all of them.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

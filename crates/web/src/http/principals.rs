@@ -134,7 +134,8 @@ impl Principals {
         Ok(principals)
     }
 
-    /// Replaces the tokens, agents and kits. Endpoints that stay the same keep their sessions. After an error, everything is as before.
+    /// Replaces the tokens, agents and kits. Endpoints that stay the same keep their sessions. After an
+    /// error, everything is as before.
     pub(super) async fn replace(&self, access: HttpAccess) -> Result<(), Error> {
         let HttpAccess { tokens, agents, kits, oidc } = access;
         expect_distinct(&tokens)?;
@@ -356,7 +357,7 @@ pub(super) fn expect_distinct(tokens: &[Token]) -> Result<(), Error> {
     Err(Error::new(ErrorKind::TokenTwice).about(agent))
 }
 
-/// Returns the skills that a token gives access to. A kit that does not exist has none.
+/// Returns the skills that a token gives access to. A kit that does not exist has no skills.
 fn scope(record: &TokenRecord, kits: &BTreeMap<String, Vec<Pattern>>) -> Scope {
     let mut scope = record.scope.scope.clone();
     for kit in &record.scope.kits {

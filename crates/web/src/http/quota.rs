@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// The period that requests and bytes are counted in.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Limits for each principal; 0 is no limit.
+/// Limits for each principal; 0 means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrincipalLimits {

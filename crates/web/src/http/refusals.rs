@@ -1,4 +1,5 @@
-//! Requests that are refused: counted, and recorded. Of those without a valid token, and those over a limit, a bounded number is recorded.
+//! Requests that are refused: counted, and recorded. Of those without a valid token, and those over a limit,
+//! a bounded number is recorded.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

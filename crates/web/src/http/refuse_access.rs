@@ -11,7 +11,7 @@ use super::reply::{overloaded, refuse};
 /// Seconds after which a client may find a store that answers.
 pub(super) const STORE_RETRY_SECONDS: u32 = 5;
 
-/// The reason for refusing a request with another token than those that are accepted.
+/// The reason for refusing a request with a token that is not accepted.
 const INVALID_TOKEN: &str = "invalid token";
 
 /// Returns the response to a request without an endpoint, and records it.

@@ -54,8 +54,8 @@ const CHANGES: &str = "/changes";
 /// Maximum time for the store to answer whether it is there. Health checks often wait for a second.
 const STORE_TIME: Duration = Duration::from_millis(500);
 
-/// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As many requests for the
-/// index itself are answered beside them, and as many for published versions.
+/// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As
+/// many requests for the index itself are answered beside them, and as many for published versions.
 const MAX_DOWNLOADS: usize = 8;
 
 /// Returns the routes of the server.

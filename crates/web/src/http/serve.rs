@@ -59,10 +59,10 @@ pub struct HttpServer {
 impl Server {
     /// Binds the address of `options`.
     ///
-    /// Fails without a token if the address is not a loopback address ([`ErrorKind::TokenNeeded`]), tools of skills can run
-    /// ([`ErrorKind::TokenNeededForTools`]) or people may write ([`ErrorKind::TokenNeededForWrites`]), with
-    /// [`ErrorKind::TokenTwice`] if two tokens are equal, and with [`ErrorKind::BadProvider`] if people could not sign in at the
-    /// provider.
+    /// Fails without a token if the address is not a loopback address ([`ErrorKind::TokenNeeded`]), tools of
+    /// skills can run ([`ErrorKind::TokenNeededForTools`]) or people may write
+    /// ([`ErrorKind::TokenNeededForWrites`]), with [`ErrorKind::TokenTwice`] if two tokens are equal, and
+    /// with [`ErrorKind::BadProvider`] if people could not sign in at the provider.
     pub fn bind_http(&self, mut options: HttpOptions) -> Result<HttpServer, Error> {
         let wanted = options.address;
         let HttpAccess { tokens, oidc, .. } = &options.access;
@@ -117,8 +117,8 @@ impl HttpServer {
         served
     }
 
-    /// Serves until `stop`, drains for [`HttpLimits::drain`](super::HttpLimits::drain), cancels running tools of skills, and finishes
-    /// the requests in flight within [`HttpLimits::grace`](super::HttpLimits::grace).
+    /// Serves until `stop`, drains for [`HttpLimits::drain`](super::HttpLimits::drain), cancels running tools
+    /// of skills, and finishes the requests in flight within [`HttpLimits::grace`](super::HttpLimits::grace).
     pub async fn serve(self, stop: &Stop) -> Result<(), Error> {
         let (closed, stopping) = (CancellationToken::new(), CancellationToken::new());
         let app = Arc::new(self.app(stop, &stopping, &closed).await?);
@@ -252,8 +252,8 @@ impl Connections {
         }
     }
 
-    /// Accepts the connections that the system completed before the stop: their clients may have sent a request. At most as many
-    /// as the limit, because clients may go on connecting.
+    /// Accepts the connections that the system completed before the stop: their clients may have sent a
+    /// request. At most as many as the limit, because clients may go on connecting.
     fn accept_pending(&mut self, listener: TcpListener) {
         // tokio may not know of them yet.
         let Ok(listener) = listener.into_std() else { return };

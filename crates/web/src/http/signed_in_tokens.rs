@@ -28,7 +28,8 @@ pub(super) async fn create(app: &App, provider: &Provider, person: &Person) -> R
     Ok(secret)
 }
 
-/// Revokes the token `secret`, if it was made when a person signed in. A token that was made otherwise may be used elsewhere, too.
+/// Revokes the token `secret`, if it was made when a person signed in. A token that was made otherwise may be
+/// used elsewhere, too.
 pub(super) async fn revoke(app: &App, secret: &str) -> Result<(), StoreAway> {
     let Some(stored) = app.principals.stored() else { return Ok(()) };
     let digest = Digest::of(secret.as_bytes());

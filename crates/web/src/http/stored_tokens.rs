@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 /// The time from one reading to the next, and so the longest time that a revoked token is accepted while the store answers.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// The least time between two readings. A request with an unknown token waits for the next one, so that a new token works at once
-/// and guessing does not load the store.
+/// The least time between two readings. A request with an unknown token waits for the next one, so that a new
+/// token works at once and guessing does not load the store.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The time that a reading may take before known tokens are accepted without it.
@@ -92,8 +92,8 @@ impl StoredTokens {
 
     /// Returns the token with this digest, if there is one that is neither revoked nor has ended.
     ///
-    /// The wait is bounded where the store does not answer: a known token is accepted from the last reading, and the wait for an unknown
-    /// one is short.
+    /// The wait is bounded where the store does not answer: a known token is accepted from the last reading,
+    /// and the wait for an unknown one is short.
     pub(super) async fn find(&self, digest: &Digest) -> Result<Option<Arc<TokenRecord>>, StoreAway> {
         let asked = Instant::now();
         let mut readings = self.readings();

@@ -12,8 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::reply::overloaded;
 
-/// Maximum bytes of a response that are handed to its connection at a time, which buffers them. A smaller response does not
-/// count: there are no more of these than connections.
+/// Maximum bytes of a response that are handed to its connection at a time, which buffers them. A smaller
+/// response does not count: there are no more of these than connections.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The unit of the limit, because a semaphore has fewer permits than a large limit has bytes.

@@ -1,8 +1,8 @@
 //! Secrets in URLs: `/token/TOKEN/.well-known/agent-skills/index.json`, and the key of a dashboard in `/open/KEY`.
 //!
-//! Some installers send neither headers nor queries, but keep the path of the address that they are given. A URL ends up in shell
-//! histories, lock files and the logs of proxies, so such a token must be a reader's that expires. The secret is taken from the path
-//! before anything else sees the request.
+//! Some installers send neither headers nor queries, but keep the path of the address that they are given. A
+//! URL ends up in shell histories, lock files and the logs of proxies, so such a token must be a reader's
+//! that expires. The secret is taken from the path before anything else sees the request.
 
 use std::fmt;
 

@@ -15,8 +15,8 @@ const FRESH: Duration = Duration::from_secs(60 * 60);
 /// The time for which a provider that does not answer is not asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The least time between two requests for a newer document than a fresh one, so that tokens with made-up keys do not load the
-/// provider.
+/// The least time between two requests for a newer document than a fresh one, so that tokens with made-up
+/// keys do not load the provider.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// A document of a provider.

@@ -64,7 +64,7 @@ impl<'t> UnverifiedToken<'t> {
             return Err(OidcFault::Token("no key of the provider signed it"));
         }
         let claims = decode(self.claims).and_then(|claims| serde_json::from_slice(&claims).ok());
-        claims.map(Claims).ok_or(OidcFault::Token("its claims are no JSON object"))
+        claims.map(Claims).ok_or(OidcFault::Token("its claims are not a JSON object"))
     }
 }
 
@@ -104,7 +104,7 @@ impl Claims {
             None => Ok(None),
             Some(value) => {
                 let seconds = value.as_f64().filter(|seconds| *seconds >= 0.0);
-                let fault = OidcFault::Token("it has a time that is none");
+                let fault = OidcFault::Token("it has an invalid time");
                 seconds.map(|seconds| Some(Duration::from_secs(seconds as u64))).ok_or(fault)
             }
         };
@@ -157,11 +157,11 @@ mod tests {
         check(json!({"exp": 940}), Some("it has expired"));
         check(json!({"exp": 1_100.5}), None);
         for exp in [json!("1100"), json!(-1), json!(null), json!([1_100])] {
-            check(json!({ "exp": exp }), Some("it has a time that is none"));
+            check(json!({ "exp": exp }), Some("it has an invalid time"));
         }
         check(json!({"nbf": 1_060}), None);
         check(json!({"nbf": 1_061}), Some("it is not valid yet"));
-        check(json!({"nbf": "soon"}), Some("it has a time that is none"));
+        check(json!({"nbf": "soon"}), Some("it has an invalid time"));
         let endless = Claims::of(json!({"iss": "https://id.test", "aud": "rep"}));
         assert!(endless.expect("https://id.test", "rep", now).is_err());
     }

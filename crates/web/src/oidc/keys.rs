@@ -12,8 +12,8 @@ use serde::Deserialize;
 /// Maximum keys of a provider; more are left out.
 const MAX_KEYS: usize = 100;
 
-/// The algorithms for RSA keys. They are the only ones beside those of curves: a provider shares no secret with this server, so
-/// that an algorithm with a shared key, or with none, never fits a key.
+/// The algorithms for RSA keys. They are the only ones beside those of curves: a provider shares no secret
+/// with this server, so that an algorithm with a shared key, or with none, never fits a key.
 const RSA: [(&str, &RsaParameters); 4] = [
     ("RS256", &RSA_PKCS1_2048_8192_SHA256),
     ("RS384", &RSA_PKCS1_2048_8192_SHA384),
@@ -68,7 +68,7 @@ struct WireKey {
 }
 
 impl KeySet {
-    /// Returns the keys of a JSON Web Key Set that can be used; others are left out. Fails if it is none.
+    /// Returns the keys of a JSON Web Key Set that can be used; others are left out. Fails if the text is not such a set.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let set: WireKeySet = serde_json::from_slice(text).ok()?;
         let keys = set.keys.into_iter().take(MAX_KEYS);
@@ -80,7 +80,8 @@ impl KeySet {
         self.0.iter().any(|key| key.id.as_deref() == Some(id))
     }
 
-    /// Returns `true` if `signature` of `message` was made with `algorithm` by the key called `id`, or by any key without an `id`.
+    /// Returns `true` if `signature` of `message` was made with `algorithm` by the key called `id`, or by any
+    /// key without an `id`.
     pub(super) fn verify(&self, id: Option<&str>, algorithm: &str, message: &[u8], signature: &[u8]) -> bool {
         let is_named = |key: &&PublicKey| id.is_none() || key.id.as_deref() == id;
         let is_fit = |key: &&PublicKey| key.algorithm.as_deref().is_none_or(|only| only == algorithm);

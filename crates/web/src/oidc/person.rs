@@ -35,8 +35,8 @@ impl Person {
         token
     }
 
-    /// Returns the record that stands for the person without being in a store. It stays the same from one token of the provider to
-    /// the next, and so do sessions.
+    /// Returns the record that stands for the person without being in a store. It stays the same from one
+    /// token of the provider to the next, and so do sessions.
     pub(crate) fn record(&self) -> TokenRecord {
         let OidcGroup { role, agent, scope } = &self.rights;
         let agent = agent.as_deref().unwrap_or_default();
@@ -61,8 +61,8 @@ fn name(claims: &Claims, options: &OidcOptions) -> Result<String, OidcFault> {
     name.map(str::to_owned).ok_or_else(|| OidcFault::Name(claim.to_owned()))
 }
 
-/// Returns the rights of people in `groups`: those of the listed group with the highest role. Several of that role and of one agent
-/// give access to the skills of all of them, less what one of them denies.
+/// Returns the rights of people in `groups`: those of the listed group with the highest role. Several of that
+/// role and of one agent give access to the skills of all of them, less what one of them denies.
 fn rights(groups: &[&str], options: &OidcOptions) -> Option<OidcGroup> {
     let listed = options.groups.iter().filter(|(name, _)| groups.contains(&name.as_str()));
     let listed: Vec<&OidcGroup> = listed.map(|(_, group)| group).collect();

@@ -174,7 +174,7 @@ async fn permitted(
     };
     let name = SkillName::new(name)
         .filter(|valid| valid.as_str() == name)
-        .ok_or_else(|| ApiError::invalid("this is no name of a skill"))?;
+        .ok_or_else(|| ApiError::invalid("this is not a name of a skill"))?;
     let wanted = query.channel.filter(|channel| !channel.is_empty());
     let channel = match &wanted {
         Some(wanted) => options.channels.iter().find(|channel| *channel == wanted),

@@ -41,7 +41,7 @@ struct CatalogPage {
 }
 
 impl CatalogPage {
-    /// Returns the skills, those that the task needs first.
+    /// Returns the skills, the ones that the task needs first.
     fn ranked(&self) -> Vec<&ShownSkillView> {
         let mut skills: Vec<&ShownSkillView> =
             self.catalog.iter().flat_map(|catalog| &catalog.skills).collect();

@@ -61,7 +61,7 @@ fn axis_end(most: u64) -> u64 {
     }
 }
 
-/// Returns a line of the values, as small as a word; nothing if there are none.
+/// Returns a line of the values, as small as a word; nothing if there are not any.
 pub(super) fn spark(values: &[u64]) -> String {
     if values.iter().all(|value| *value == 0) {
         return String::new();

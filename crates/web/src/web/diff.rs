@@ -63,7 +63,7 @@ pub(super) struct Hunk {
 }
 
 impl Hunk {
-    /// Returns the lines side by side: removed ones beside those that take their place.
+    /// Returns the lines side by side: removed ones beside the lines that take their place.
     pub(super) fn sides(&self) -> Vec<SideRow> {
         let mut rows = Vec::new();
         let (mut removed, mut added) = (Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ pub(super) struct DiffFile {
     pub(super) change: &'static str,
     /// The parts that changed.
     pub(super) hunks: Vec<Hunk>,
-    /// Lines about the file that are no part of it, such as changed modes.
+    /// Lines about the file that are not part of it, such as changed modes.
     pub(super) notes: Vec<String>,
 }
 

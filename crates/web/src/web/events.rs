@@ -73,7 +73,8 @@ impl EventsPage {
         Some(format!("/events{}", self.query(self.list.next_cursor.as_deref()?)))
     }
 
-    /// Returns `true` if the operation says more than the kind: the decision, the switch, or the route of a request that was refused.
+    /// Returns `true` if the operation says more than the kind: the decision, the switch, or the route of a
+    /// request that was refused.
     fn has_tool(&self, event: &EventRecord) -> bool {
         let kinds = [EventKind::AccessRefused, EventKind::ProposalReviewed, EventKind::SkillSwitched];
         kinds.iter().any(|kind| kind.as_str() == event.kind)

@@ -7,8 +7,8 @@ const MAX_BYTES: usize = 512 * 1024;
 
 /// Returns `markdown` as HTML; `None` if it is too large.
 ///
-/// HTML in it is shown as text. Links lead to web pages or to files of the skill at `files`, and pictures are links, because a page loads
-/// nothing from elsewhere.
+/// HTML in it is shown as text. Links lead to web pages or to files of the skill at `files`, and pictures are
+/// links, because a page loads nothing from elsewhere.
 pub(super) fn render(markdown: &str, files: &str) -> Option<String> {
     if markdown.len() > MAX_BYTES {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn render(markdown: &str, files: &str) -> Option<String> {
         .chain(Parser::new_ext(markdown, options))
         .filter_map(|event| safe(event, files, &mut open_links));
     html::push_html(&mut text, events);
-    // Those that are too wide are scrolled by keyboard. Nothing else in the text can be these tags.
+    // Tables that are too wide are scrolled by keyboard. Nothing else in the text can be these tags.
     let text = text.replace("<pre>", "<pre tabindex=\"0\">");
     Some(
         text.replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>")
@@ -43,7 +43,8 @@ fn frontmatter(text: &str) -> (Option<&str>, &str) {
     split.map_or((None, text), |(front, rest)| (Some(front), rest))
 }
 
-/// Returns `event` without what could run or be loaded. `open_links` has an entry for each link or picture that is open: true if it is shown.
+/// Returns `event` without what could run or be loaded. `open_links` has an entry for each link or picture
+/// that is open: true if it is shown.
 fn safe<'a>(event: Event<'a>, files: &str, open_links: &mut Vec<bool>) -> Option<Event<'a>> {
     Some(match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),

@@ -74,7 +74,7 @@ impl SkillPage {
         self.server.files.iter().filter(|file| file.kind == "reference").count()
     }
 
-    /// Returns references, those that are read most first.
+    /// Returns the references, the most read first.
     fn read_references(&self) -> Vec<&FileView> {
         let mut files: Vec<&FileView> =
             self.server.files.iter().filter(|file| file.kind == "reference").collect();

@@ -26,8 +26,8 @@ const PLUGIN_MANIFEST: &str = ".claude-plugin/plugin.json";
 /// The operating system in the gzip header: unknown.
 const UNKNOWN_SYSTEM: u8 = 255;
 
-/// Digests of archives by the digest of their files, so that the index need not pack everything again. Concurrent requests for
-/// one digest wait for the same computation.
+/// Digests of archives by the digest of their files, so that the index need not pack everything again.
+/// Concurrent requests for one digest wait for the same computation.
 #[derive(Default)]
 pub(crate) struct Archives(Mutex<HashMap<(Digest, ArchiveKind), PendingDigest>>);
 

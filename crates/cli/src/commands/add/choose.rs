@@ -53,7 +53,7 @@ pub(super) fn choose<'f>(
         let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
         match picked(&answer, &names) {
             Ok(numbers) => return Ok(Some(numbers.into_iter().map(|number| &found[number]).collect())),
-            Err(word) => ui.warn(&format!("`{word}` is no number or name of the list"))?,
+            Err(word) => ui.warn(&format!("`{word}` is not a number or name of the list"))?,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Compares the chosen skills with those that are installed.
+//! Compares the chosen skills with the installed ones.
 
 use repertoire::change::read_installed;
 use repertoire_sources::{

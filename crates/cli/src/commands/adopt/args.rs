@@ -10,10 +10,11 @@ use crate::complete::skill_names;
 
 /// Gathers scattered copies of a skill in one place
 ///
-/// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is found first is
-/// moved there, unless there is one already, and every other copy becomes a link to it. Copies whose files differ are left
-/// alone until --from says which one counts. Links, and copies in groups of skills, are compared too and stay. The originals are kept in .agents/.repertoire-adopted, and --undo puts them
-/// back as they were.
+/// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is
+/// found first is moved there, unless there is one already, and every other copy becomes a link to it. Copies
+/// whose files differ are left alone until --from says which one counts. Links, and copies in groups of
+/// skills, are compared too and stay. The originals are kept in .agents/.repertoire-adopted, and --undo puts
+/// them back as they were.
 #[derive(Debug, Args)]
 pub(crate) struct AdoptArgs {
     /// The skills

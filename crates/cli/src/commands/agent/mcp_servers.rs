@@ -58,7 +58,7 @@ impl Drop for RunningServers {
 pub(super) struct ServerProcesses(Arc<Mutex<Vec<HostProcess>>>);
 
 impl ServerProcesses {
-    /// Ends the processes, also those that ignore the end of their input.
+    /// Ends the processes, even if they ignore the end of their input.
     pub(super) fn end(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -66,7 +66,8 @@ impl ServerProcesses {
 
 /// Starts and connects to the servers in the file at `path`, and returns them with their tools.
 ///
-/// Variables of the file, and the client for requests, are those of `env`. Names in `taken` belong to other tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
+/// Variables of the file, and the client for requests, are those of `env`. Names in `taken` belong to other
+/// tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
 pub(super) fn start(
     path: &Path,
     env: &Env,
@@ -116,7 +117,7 @@ pub(super) fn start(
 fn read(path: &Path) -> Result<McpFile, CliError> {
     let bytes = regular_file::read(path, MAX_BYTES).map_err(|error| CliError::io("read", path, error))?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::usage(format!("{} is no file of MCP servers", path.display()))
+        CliError::usage(format!("{} is not a file of MCP servers", path.display()))
             .because(error)
             .hint("it looks like `{\"mcpServers\": {\"name\": {\"command\": \"program\", \"args\": []}}}`")
     })

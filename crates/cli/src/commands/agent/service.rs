@@ -33,7 +33,7 @@ pub(super) struct ServiceArgs {
 }
 
 fn temperature(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     if (0.0..=2.0).contains(&number) { Ok(number) } else { Err("it must be between 0 and 2".to_owned()) }
 }
 
@@ -90,7 +90,7 @@ impl Service {
         if let Some(url) =
             url.as_deref().filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
         {
-            return Err(CliError::usage(format!("`{url}` is no address of a service"))
+            return Err(CliError::usage(format!("`{url}` is not an address of a service"))
                 .hint("give one such as `http://127.0.0.1:8080/v1`"));
         }
         let key_variable = given(&settings.key_env).unwrap_or_else(|| provider.key_variable().to_owned());

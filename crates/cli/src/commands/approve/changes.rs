@@ -19,7 +19,7 @@ const MAX_LINE_CHARS: usize = 500;
 const MAX_BYTES: u64 = 4 << 20;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the text files of the skill, by path, except those that are too large.
+/// Returns the text files of the skill, by path, without files that are too large.
 pub(super) fn texts(registry: &Registry, entry: &Entry, bundle: &Bundle) -> BTreeMap<String, String> {
     let mut left = MAX_BYTES;
     let mut texts = BTreeMap::new();

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::target::{CheckedSkill, Target};
 use crate::wire::Library;
 
-/// Finds the skills of each library that an agent could confuse, adds the findings to `checked`, and returns all pairs
-/// as JSON.
+/// Finds the skills of each library that an agent could confuse, adds the findings to `checked`, and returns
+/// all pairs as JSON.
 pub(super) fn find<'a>(
     targets: &'a [Target],
     checked: &mut [CheckedSkill<'a>],
@@ -40,7 +40,7 @@ pub(super) fn find<'a>(
 
 /// Returns a finding about every skill that is shadowed by a skill with the same text.
 ///
-/// Agents are never offered both, so these are no pairs that they could confuse.
+/// Agents are never offered both, so these are not pairs that they could confuse.
 fn copies(library: &Library, policy: &Policy) -> Vec<(usize, Diagnostic)> {
     let mut found = Vec::new();
     for group in library.snapshot.entries().chunk_by(|a, b| a.name() == b.name()) {

@@ -8,8 +8,8 @@ use repertoire_model::{Diagnostic, Policy, RuleId};
 use super::target::CheckedSkill;
 use crate::wire::Workspace;
 
-/// Adds to the finding of the rule `tools-python`, if there is one, which functions become tools, and findings about the others.
-/// Python's parser reads them in the sandbox.
+/// Adds to the finding of the rule `tools-python`, if there is one, which functions become tools, and
+/// findings about the others. Python's parser reads them in the sandbox.
 pub(super) fn describe(workspace: &Workspace, checked: &mut CheckedSkill<'_>, policy: &Policy) {
     let is_python = |found: &Diagnostic| found.rule == RuleId::ToolsPython;
     let Some(index) = checked.diagnostics.iter().position(is_python) else { return };

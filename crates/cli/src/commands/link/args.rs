@@ -8,13 +8,13 @@ use crate::complete::{agent_names, client_names, skill_names};
 
 /// Puts skills where clients look for them
 ///
-/// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that read
-/// another directory get relative links to it there; those that read it need none. Skills that lie elsewhere are linked
-/// into it. Existing files are never overwritten, and --undo removes what this command made. A client that is connected
-/// to the MCP server is left out, because it gets every skill from there.
+/// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that
+/// read another directory get relative links to it there; clients that read it need no link. Skills that lie
+/// elsewhere are linked into it. Existing files are never overwritten, and --undo removes what this command
+/// made. A client that is connected to the MCP server is left out, because it gets every skill from there.
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
-    /// The clients; by default, those that are found
+    /// The clients; by default, all that are found
     #[arg(value_name = "CLIENT", value_parser = client_names())]
     pub(super) clients: Vec<String>,
     /// Link in the home directory instead of the project

@@ -1,5 +1,5 @@
-//! `rep list --duplicates`: skills of one name in several directories, and skills of different names with the same files. A link to a
-//! skill is not a second one.
+//! `rep list --duplicates`: skills of one name in several directories, and skills of different names with the
+//! same files. A link to a skill is not a second one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

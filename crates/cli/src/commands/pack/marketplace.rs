@@ -39,7 +39,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &MarketplacePackArgs
                 let reason = problems
                     .first()
                     .map_or("it has no valid plugin.json", |problem| &problem.diagnostic.message);
-                return Err(CliError::no(format!("{} is no plugin: {reason}", candidate.display()))
+                return Err(CliError::no(format!("{} is not a plugin: {reason}", candidate.display()))
                     .hint(format!("`rep check {}` shows what is wrong", candidate.display())));
             }
         }

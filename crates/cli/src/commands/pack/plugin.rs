@@ -23,7 +23,7 @@ const CLAUDE_MANIFEST: &str = ".claude-plugin/plugin.json";
 /// Runs the command.
 pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &PluginPackArgs) -> Result<Exit, CliError> {
     if !is_plugin_name(&args.name) {
-        return Err(CliError::usage(format!("`{}` is no name of a plugin", args.name))
+        return Err(CliError::usage(format!("`{}` is not a name of a plugin", args.name))
             .hint("it may have 1 to 64 lower-case letters, digits, single hyphens and single periods"));
     }
     let library = files::library(workspace);
@@ -33,7 +33,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &PluginPackArgs) -> 
         args.skill.iter().map(|name| library.find(name)).collect::<Result<_, CliError>>()?
     };
     if entries.is_empty() {
-        return Err(CliError::no("there are no skills to pack").hint("`rep list` shows those that are found"));
+        return Err(CliError::no("there are no skills to pack").hint("`rep list` shows what is found"));
     }
     let packed: Result<Vec<(&str, SkillFiles)>, CliError> =
         entries.iter().map(|entry| Ok((entry.name().as_str(), files::files(&library, entry)?))).collect();

@@ -20,8 +20,8 @@ use crate::wire::Workspace;
 
 /// Proposes a change of a skill, or a new skill, for review
 ///
-/// The change is a unified diff over text files of the skill, from a file or from standard input. It is applied in memory and must leave
-/// the skill valid; nothing is written before `rep proposal approve`.
+/// The change is a unified diff over text files of the skill, from a file or from standard input. It is
+/// applied in memory and must leave the skill valid; nothing is written before `rep proposal approve`.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
     /// The skill, as NAME or as SOURCE:NAME; with --new, the name of the new skill
@@ -50,7 +50,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<
     let outcome = match &args.new {
         Some(directory) => {
             let name = SkillName::new(&args.name)
-                .ok_or_else(|| CliError::usage(format!("`{}` is no name of a skill", args.name)))?;
+                .ok_or_else(|| CliError::usage(format!("`{}` is not a name of a skill", args.name)))?;
             let files = files_of(workspace, directory)?;
             block_on(proposer.propose_skill(&library.registry, &name, files, text))
         }
@@ -93,7 +93,9 @@ fn refusal_error(refusal: ProposalRefusal) -> CliError {
     let hint = match &refusal {
         ProposalRefusal::Off => Some("`proposals.mode` of your user configuration turns them on"),
         ProposalRefusal::Locked(_) => Some("`proposals.locked` of your user configuration names it"),
-        ProposalRefusal::TooMany(_) => Some("`rep proposal list --all` lists those that wait for a decision"),
+        ProposalRefusal::TooMany(_) => {
+            Some("`rep proposal list --all` lists the proposals that wait for a decision")
+        }
         _ => None,
     };
     let error = match refusal {

@@ -31,8 +31,8 @@ const CHANNEL: &str = "proposal";
 /// The answers to queries, by the name of the skill and the query.
 type Outcomes = BTreeMap<(String, String), (TriggerOutcome, Option<String>)>;
 
-/// Returns the effect of `proposal`, which leads to `files`, on the trigger evals of `library`; `None` if it has none, or if the proposal
-/// does not wait for a decision about a skill that is served.
+/// Returns the effect of `proposal`, which leads to `files`, on the trigger evals of `library`; `None` if it
+/// does not have one, or if the proposal does not wait for a decision about a skill that is served.
 pub(super) fn effect(
     workspace: &Workspace,
     library: &Library,
@@ -105,7 +105,7 @@ fn outcomes(
         .collect()
 }
 
-/// Returns the difference between the answers to the queries that both have; a new skill has none before.
+/// Returns the difference between the answers to the queries that both have; a new skill has no answers before.
 fn compare(before: &Outcomes, after: &Outcomes) -> TriggerEffectView {
     let mut effect = TriggerEffectView::default();
     for ((skill, query), (was, _)) in before {

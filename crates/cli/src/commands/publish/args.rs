@@ -10,23 +10,27 @@ use crate::ui::escape;
 
 /// Publishes skills to a store, a server, a git repository or a directory
 ///
-/// All skills in the directories are checked, and nothing is published if one has an error. In a store, one release makes all changes at
-/// once: servers that `rep serve --store` started see them within a second. Content that is damaged in the store is stored again.
-/// `rep team channel` shows what is published, promotes it and rolls it back.
+/// All skills in the directories are checked, and nothing is published if one has an error. In a store, one
+/// release makes all changes at once: servers that `rep serve --store` started see them within a second.
+/// Content that is damaged in the store is stored again. `rep team channel` shows what is published, promotes
+/// it and rolls it back.
 ///
-/// `--to https://HOST` sends each skill to a server that `rep serve --http --store` started, as the version in its frontmatter or the one of
-/// `--as`. The token decides if it is released at once or waits for a review. A version never changes; the skills are sent one after another.
+/// `--to https://HOST` sends each skill to a server that `rep serve --http --store` started, as the version
+/// in its frontmatter or the one of `--as`. The token decides if it is released at once or waits for a
+/// review. A version never changes; the skills are sent one after another.
 ///
-/// `--to git REPOSITORY` shows the differences, asks, commits the skills to the directory skills of a repository, and pushes them, with
-/// your own git; nothing is forced. `--to dir PATH` does the same with a directory. `--to well-known PATH` writes an index and archives for
-/// any web server, so that `rep add https://HOST` and other installers find them.
+/// `--to git REPOSITORY` shows the differences, asks, commits the skills to the directory skills of a
+/// repository, and pushes them, with your own git; nothing is forced. `--to dir PATH` does the same with a
+/// directory. `--to well-known PATH` writes an index and archives for any web server, so that
+/// `rep add https://HOST` and other installers find them.
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
     /// The skills: directories of skills, or of a single one
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(super) directories: Vec<PathBuf>,
-    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default. Or else https://HOST, `git` and a
-    /// repository, as owner/repo, an address or a path, `dir` and a path, or `well-known` and a path
+    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default. Or else
+    /// https://HOST, `git` and a repository, as owner/repo, an address or a path, `dir` and a path, or
+    /// `well-known` and a path
     #[arg(long, value_names = ["STORE|KIND", "PLACE"], num_args = 1..=2, action = ArgAction::Set)]
     pub(super) to: Option<Vec<String>>,
     /// The branch of the repository; its default branch if none is given

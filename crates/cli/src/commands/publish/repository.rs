@@ -40,7 +40,7 @@ pub(super) fn publish(
     };
     let (root, directory) = (repository.root(), &target.directory);
     if !is_real_directory(&root, directory) {
-        return Err(CliError::no(format!("{directory} of {} is no directory", target.url))
+        return Err(CliError::no(format!("{directory} of {} is not a directory", target.url))
             .hint("nothing was published; name another directory behind `//` of the address"));
     }
     let copies = copies(&root.join(directory), skills)?;
@@ -103,9 +103,10 @@ fn target(workspace: &Workspace, args: &PublishArgs, address: &str) -> Result<Ta
         }
         Source::Directory(path) => (path.display().to_string(), None, None),
         _ => {
-            return Err(CliError::usage(format!("`{}` is no repository to push to", escape(address))).hint(
-                "name owner/repo, the address of a repository, or the path of one such as ../skills.git",
-            ));
+            return Err(CliError::usage(format!("`{}` is not a repository to push to", escape(address)))
+                .hint(
+                    "name owner/repo, the address of a repository, or the path of one such as ../skills.git",
+                ));
         }
     };
     let branch = args.branch.clone().or(reference);

@@ -67,7 +67,7 @@ pub(super) fn copies<'a>(
         let directory = directory.join(name);
         let found = read_installed(&directory)?;
         if found.as_ref().is_some_and(|found| found.others.iter().any(String::is_empty)) {
-            return Err(CliError::no(format!("{} is no directory", directory.display()))
+            return Err(CliError::no(format!("{} is not a directory", directory.display()))
                 .hint("nothing was written; move it away"));
         }
         let before = found.map(|found| found.files);

@@ -33,9 +33,9 @@ const DIGITS: usize = 32;
 
 /// Writes `skills` to `site`, all or nothing for every reader at every moment.
 ///
-/// The name of a file has the digest of its content, so that no file is ever replaced, and the index takes its place last. The files
-/// that the index before named stay until the next publication, because its readers may still fetch them. Older ones are removed, and
-/// files of a publication that was killed.
+/// The name of a file has the digest of its content, so that no file is ever replaced, and the index takes
+/// its place last. The files that the index before named stay until the next publication, because its readers
+/// may still fetch them. Older ones are removed, and files of a publication that was killed.
 pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> Result<Exit, CliError> {
     let directory = site.join(DIRECTORY);
     fs::create_dir_all(&directory).map_err(|error| CliError::io("make", &directory, error))?;
@@ -60,8 +60,8 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
     Ok(Exit::Success)
 }
 
-/// Writes the files of `skills` to `directory` and then the index of `entries`, which it adds. Adds the paths of the files that were
-/// not there before to `new_files`, and returns the entries of the index before.
+/// Writes the files of `skills` to `directory` and then the index of `entries`, which it adds. Adds the paths
+/// of the files that were not there before to `new_files`, and returns the entries of the index before.
 fn write_all(
     directory: &Path,
     skills: &[PublishedFiles<'_>],
@@ -115,8 +115,8 @@ fn urls(entries: &[Value]) -> Vec<String> {
     entries.iter().filter_map(|entry| Some(entry["url"].as_str()?.to_owned())).collect()
 }
 
-/// Removes the files in `directory` that publications wrote, but for those called one of `kept`. One that cannot be removed is left to
-/// the next publication.
+/// Removes the files in `directory` that publications wrote, but for those called one of `kept`. One that
+/// cannot be removed is left to the next publication.
 fn remove_old_files(directory: &Path, kept: &[String]) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -72,8 +72,8 @@ impl<'a> Conversation<'a> {
         Self { workspace, main, role: None, subagents: BTreeMap::new() }
     }
 
-    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context. Returns the origin of
-    /// the prompt.
+    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context.
+    /// Returns the origin of the prompt.
     pub(super) fn take(&mut self, role: Role) -> Result<RoleOrigin, Error> {
         let session = &self.main;
         let prompt = pollster::block_on(role.resolve(self.workspace, session.registry(), session.options()))?;
@@ -198,7 +198,9 @@ impl<'a> Conversation<'a> {
         options.scope = scope(request)?;
         let inherits = options.inherit.unwrap_or_else(|| parent.inheritance()) != Inherit::None;
         if options.scope != Scope::default() && agent.is_none() && !inherits {
-            return Err(bad("`skills` only limits, and this sub-agent has none: give `agent`, or `inherit`"));
+            return Err(bad(
+                "`skills` only limits, and this sub-agent has no skills: give `agent`, or `inherit`",
+            ));
         }
         let child =
             block_on(parent.subagent_with(&options)).map_err(|error| self.not_started(agent, error))?;
@@ -229,7 +231,7 @@ fn inherit(request: &Map<String, Value>) -> Result<Option<Inherit>, ProtocolRefu
     Inherit::parse(word).map(Some).ok_or_else(|| bad(format!("`inherit` is one of: {}", words())))
 }
 
-/// Returns the skills that a request is limited to: those that one of its patterns matches, or all.
+/// Returns the skills that a request is limited to: the skills that one of its patterns matches, or all.
 fn scope(request: &Map<String, Value>) -> Result<Scope, ProtocolRefusal> {
     if request.get("skills").is_none_or(Value::is_null) {
         return Ok(Scope::default());
@@ -288,8 +290,8 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
     Ok(fields(json!({"text": text, "tokens": tokens, "pieces": pieces, "metadata": metadata})))
 }
 
-/// Returns everything about the library that its user may want to know: notices, skills that are not offered or have
-/// warnings, and problems of directories, a bounded number of them.
+/// Returns everything about the library that its user may want to know: notices, skills that are not offered
+/// or have warnings, and problems of directories, a bounded number of them.
 fn diagnostics(workspace: &Workspace, snapshot: &Snapshot) -> Map<String, Value> {
     let mut notices = workspace.disabled_by_project(snapshot);
     notices.extend(snapshot.notices(|_| true));
@@ -367,7 +369,7 @@ fn loaded(session: &Session) -> Map<String, Value> {
 /// Returns the context that a compaction left: the names of skills, or messages.
 fn kept(items: &[Value]) -> Result<KeptContext, ProtocolRefusal> {
     if items.iter().all(Value::is_string) {
-        // Texts that are no names of skills are ignored.
+        // Texts that are not names of skills are ignored.
         let names = items.iter().filter_map(Value::as_str).filter_map(SkillName::new);
         return Ok(KeptContext::Skills(names.collect()));
     }

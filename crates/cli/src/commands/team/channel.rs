@@ -32,7 +32,7 @@ pub(super) enum ChannelAction {
         /// The skills
         #[arg(value_name = "NAME", required_unless_present = "all")]
         names: Vec<String>,
-        /// All skills of the other channel, and the removal of those that it had and has no more
+        /// All skills of the other channel; skills that it no longer has are removed
         #[arg(long, conflicts_with = "names")]
         all: bool,
         /// The channel that has the versions
@@ -44,8 +44,8 @@ pub(super) enum ChannelAction {
     },
     /// Undoes the newest release of a channel, or the last change of the named skills
     ///
-    /// Skills get the versions that they had before; one that was added goes away, and one that was removed comes back. A second rollback
-    /// undoes the first.
+    /// Skills get the versions that they had before; one that was added goes away, and one that was removed
+    /// comes back. A second rollback undoes the first.
     Rollback {
         /// The skills; without any, all that the newest release changed
         #[arg(value_name = "NAME")]

@@ -30,7 +30,7 @@ pub(super) enum TokenAction {
     Create(CreateArgs),
     /// Lists the tokens, without their secrets
     List {
-        /// Revoked tokens and those that have ended, too
+        /// Revoked and expired tokens, too
         #[arg(long)]
         all: bool,
     },

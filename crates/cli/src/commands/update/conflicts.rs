@@ -78,8 +78,8 @@ pub(super) fn is_open(installation: &Installation, name: &SkillName) -> bool {
     !copy.others.is_empty() || !digests(installation, name).is_some_and(is_as_written)
 }
 
-/// Writes the copy of the skill of `locked`, whose files are `before`, in place of an earlier copy. Returns `false` if somebody is
-/// editing that, so that it stays.
+/// Writes the copy of the skill of `locked`, whose files are `before`, in place of an earlier copy. Returns
+/// `false` if somebody is editing that, so that it stays.
 pub(super) fn write(
     installation: &Installation,
     locked: &LockedSkill,
@@ -106,7 +106,7 @@ pub(super) fn write(
             fs::set_permissions(&target, mode).map_err(|error| CliError::io("write", &target, error))?;
         }
     }
-    // The copies are no part of the project.
+    // The copies are not part of the project.
     if let Some(own) = installation.conflicts.parent().filter(|own| own.ends_with(".repertoire")) {
         let ignore = own.join(".gitignore");
         // What is there stays, also a link.
@@ -133,8 +133,8 @@ pub(super) fn write(
     Ok(true)
 }
 
-/// Removes the copy of `name`, if there is one. Returns `false` if it does not have the files that `is_expected` expects, or others too:
-/// then it stays.
+/// Removes the copy of `name`, if there is one. Returns `false` if it does not have the files that
+/// `is_expected` expects, or others too: then it stays.
 pub(super) fn discard(
     installation: &Installation,
     name: &SkillName,
@@ -194,7 +194,7 @@ pub(super) fn resolved(
             .hint("change or remove it, or take the copy as it is with --force"));
     }
     if let Some(fault) = manifest_fault(&copied, name, policy) {
-        return Err(CliError::no(format!("{} is no sound skill: {fault}", copy.display()))
+        return Err(CliError::no(format!("{} is not a sound skill: {fault}", copy.display()))
             .hint("edit the copy, then run it again"));
     }
     let file = entry_file(installation, name);

@@ -89,8 +89,9 @@ impl Step {
         self.new_name().map_or_else(|| name.to_string(), |new| format!("{name} to {new}"))
     }
 
-    /// Returns `true` if it has conflicts or is missing, its new name cannot be taken over, its newest state cannot be used, or its source could
-    /// not be asked. A skill that the source removed or renamed stays for good and is no failure.
+    /// Returns `true` if it has conflicts or is missing, its new name cannot be taken over, its newest state
+    /// cannot be used, or its source could not be asked. A skill that the source removed or renamed stays for
+    /// good and is not a failure.
     pub(super) fn is_failure(&self) -> bool {
         matches!(self.kind, StepKind::Conflicts { .. } | StepKind::Missing | StepKind::NotRenamed(_))
             || matches!(self.check.newest, Newest::Broken(_) | Newest::Unreachable(_))

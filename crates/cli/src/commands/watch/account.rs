@@ -27,7 +27,7 @@ pub(super) struct Account<'s> {
 }
 
 impl<'s> Account<'s> {
-    /// Returns the diagnostics that only `after` has, and those that only `before` has.
+    /// Returns the diagnostics that only `after` has, and the ones that only `before` has.
     pub(super) fn between(before: &'s Snapshot, after: &'s Snapshot) -> Self {
         Self { new: difference(after, before), resolved: difference(before, after) }
     }

@@ -113,8 +113,8 @@ fn parent_and_session(process: i32) -> Option<(i32, i32)> {
     Some((parent, session))
 }
 
-/// Returns the directory in `/proc` that shows the memory and the files of `process`, if it has any left: that of a process whose first
-/// thread ended is the one of another thread.
+/// Returns the directory in `/proc` that shows the memory and the files of `process`, if it has any left:
+/// that of a process whose first thread ended is the one of another thread.
 fn living(process: i32) -> Option<String> {
     let own = format!("/proc/{process}");
     if is_alive(&own)? {
@@ -129,8 +129,8 @@ fn is_alive(directory: &str) -> Option<bool> {
     has_not_begun_to_end(&text(&format!("{directory}/stat"))?)
 }
 
-/// Returns whether a process or thread has not begun to end, by the text of its `stat`. One that ends gives its memory back, which takes long if it
-/// is much, and shows its open files to root alone meanwhile.
+/// Returns whether a process or thread has not begun to end, by the text of its `stat`. One that ends gives
+/// its memory back, which takes long if it is much, and shows its open files to root alone meanwhile.
 fn has_not_begun_to_end(stat: &str) -> Option<bool> {
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();
     let state = words.next()?;
@@ -141,9 +141,9 @@ fn has_not_begun_to_end(stat: &str) -> Option<bool> {
 /// The largest size of each piece of shared memory, by device and inode.
 pub(crate) type SharedSizes = HashMap<(u64, u64), u64>;
 
-/// Returns the total resource usage of processes. Shared memory counts by its size, because what was written to it stays
-/// also if no process has it in its page tables; by the largest one that is in `known`, as most of it may be unmapped since. `known` then has
-/// the sizes of what is still mapped.
+/// Returns the total resource usage of processes. Shared memory counts by its size, because what was written
+/// to it stays also if no process has it in its page tables; by the largest one that is in `known`, as most
+/// of it may be unmapped since. `known` then has the sizes of what is still mapped.
 pub(crate) fn usage(processes: &[i32], known: &mut SharedSizes) -> ResourceUsage {
     let mut total = ResourceUsage::default();
     let (mut resident, mut shared) = (0, SharedSizes::new());
@@ -236,9 +236,9 @@ pub(crate) struct OpenFiles {
     pub(crate) is_hidden: bool,
 }
 
-/// Returns the sockets of processes, and the deleted files on `device` that they hold open or mapped. `sizes` has the files
-/// that are counted already, with their sizes; the others are added to it. A mapped file that was never seen open counts
-/// as `largest`.
+/// Returns the sockets of processes, and the deleted files on `device` that they hold open or mapped. `sizes`
+/// has the files that are counted already, with their sizes; the others are added to it. A mapped file that
+/// was never seen open counts as `largest`.
 pub(crate) fn open_files(processes: &[i32], device: u64, sizes: &mut FileSizes, largest: u64) -> OpenFiles {
     let mut found = OpenFiles::default();
     let mut sockets = HashSet::new();

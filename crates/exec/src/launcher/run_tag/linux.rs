@@ -16,7 +16,7 @@ pub(crate) fn tag_this_process(tag: u64) {
     let _ = setrlimit(Resource::Rttime, Rlimit { current: Some(tag), maximum: Some(tag) });
 }
 
-#[allow(clippy::disallowed_methods, reason = "files in /proc are no files of a skill")]
+#[allow(clippy::disallowed_methods, reason = "files in /proc are not files of a skill")]
 fn tagged(tag: u64) -> Vec<Pid> {
     let word = tag.to_string();
     let is_tagged = |process: &i32| {

@@ -104,14 +104,14 @@ pub(super) const REFUSED_CALLS_OF_ARCHITECTURE: &[i64] = &[
 #[cfg(target_arch = "aarch64")]
 pub(super) const REFUSED_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// Calls that return `ENOSYS`, so that programs fall back to others. The flags of `clone3` and the mode of `openat2` are in
-/// memory, where a filter cannot read them; those of `clone` and `openat` are arguments. Files in memory would not count
-/// towards any limit.
+/// Calls that return `ENOSYS`, so that programs fall back to others. The flags of `clone3` and the mode of
+/// `openat2` are in memory, where a filter cannot read them; those of `clone` and `openat` are arguments.
+/// Files in memory would not count towards any limit.
 pub(super) const HIDDEN_CALLS: &[i64] =
     &[libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_create, libc::SYS_memfd_secret];
 
-/// The bits of a mode that make a program run as the owner or group of its file: such a file would outlive the sandbox in a
-/// granted directory.
+/// The bits of a mode that make a program run as the owner or group of its file: such a file would outlive
+/// the sandbox in a granted directory.
 pub(super) const SET_ID_BITS: u32 = 0o6000;
 /// The flags of `open` that create a file: `O_CREAT`, and the own bit of `O_TMPFILE`.
 pub(super) const CREATION_FLAGS: u32 = 0o100 | 0o20_000_000;
@@ -152,8 +152,8 @@ pub(super) const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[
 #[cfg(target_arch = "aarch64")]
 pub(super) const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// Calls that change extended attributes, or read them by path, which Landlock does not restrict. Without namespaces they
-/// return `ENOTSUP`: programs expect file systems that have no extended attributes.
+/// Calls that change extended attributes, or read them by path, which Landlock does not restrict. Without
+/// namespaces they return `ENOTSUP`: programs expect file systems that have no extended attributes.
 pub(super) const XATTR_CALLS: &[i64] = &[
     libc::SYS_getxattr,
     libc::SYS_lgetxattr,
@@ -189,8 +189,8 @@ pub(super) const PRIORITY_CALLS: &[(i64, u32)] = &[(libc::SYS_setpriority, 0), (
 /// The resource limit that holds the [tag of the run](crate::launcher::run_tag); no command may change it.
 pub(super) const RUN_TAG: u32 = libc::RLIMIT_RTTIME;
 
-/// Options of sockets that set the size of their buffers, which no limit of memory counts: `SO_SNDBUF`, `SO_RCVBUF` and the
-/// privileged forms. The default size stays.
+/// Options of sockets that set the size of their buffers, which no limit of memory counts: `SO_SNDBUF`,
+/// `SO_RCVBUF` and the privileged forms. The default size stays.
 pub(super) const BUFFER_OPTIONS: &[u32] = &[7, 8, 32, 33];
 
 /// Requests of `ioctl` that are refused: injecting input into a terminal, acquiring one, and changing flags of files.

@@ -39,7 +39,8 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Returns a world with a skill of host commands, whose working directory is a checkout with a remote `origin`.
+/// Returns a world with a skill of host commands, whose working directory is a checkout with a remote
+/// `origin`.
 fn world() -> (World, tempfile::TempDir) {
     let world = World::new();
     let remote = tempfile::tempdir().unwrap();

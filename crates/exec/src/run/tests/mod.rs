@@ -1,4 +1,5 @@
-//! Tests of tools and scripts of skills through sessions, without a sandbox; `crates/cli/tests/escape` tests sandboxes.
+//! Tests of tools and scripts of skills through sessions, without a sandbox; `crates/cli/tests/escape` tests
+//! sandboxes.
 
 /// Returns options with some fields set; the type cannot be written as a literal outside of its crate.
 macro_rules! options {
@@ -256,7 +257,7 @@ fn arguments_are_checked_against_the_schema_before_a_run() {
     load(&session, "maths");
     let text = call(&session, "maths", "add", json!({"a": "1", "c": 3}));
     let expect = "<skill_error kind=\"bad_arguments\" source=\"test\">The arguments of `add` are not as its schema says: `b` is missing; \
-                  `a` must be an integer; `c` is no parameter (did you mean `a`?). Nothing was run.</skill_error>";
+                  `a` must be an integer; `c` is not a parameter (did you mean `a`?). Nothing was run.</skill_error>";
     assert_eq!(text, expect);
     assert!(world.sandbox.jobs.lock().unwrap().is_empty());
     assert!(call(&session, "maths", "gone", json!({})).contains("Its tools: add, fail, table."));
@@ -430,7 +431,8 @@ fn without_an_executor_there_are_no_skill_tools() {
     assert!(call(&session, "maths", "add", json!({})).contains(off));
 }
 
-/// T11, and handlers of the host: they win over those of the skill, need no approval, and their failures are contained.
+/// T11, and handlers of the host: they win over those of the skill, need no approval, and their failures are
+/// contained.
 #[test]
 fn hosts_add_their_own_handlers() {
     let world = World::with_maths();

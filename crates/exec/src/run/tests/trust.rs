@@ -239,7 +239,7 @@ fn active_skills_may_limit_what_is_called() {
     assert!(session.skill_tools().ceiling().unwrap().contains("Bash(git:*)"));
     assert!(
         call(&session, "maths", "add", json!({"a": 1, "b": 2}))
-            .contains("is none of the tools that an active skill is limited to")
+            .contains("is not one of the tools that an active skill is limited to")
     );
     assert!(call(&session, "maths", "table", json!({})).contains("rows"));
     load(&session, "other");

@@ -38,7 +38,8 @@ fn ignored_tag(results: &SearchResults) -> Option<String> {
     Some(format!("No skill has the tag `{tag}`, so it was ignored."))
 }
 
-/// Returns the next steps: how to load one of the skills, and how to read only its section. A weak result is not to be loaded unseen.
+/// Returns the next steps: how to load one of the skills, and how to read only its section. A weak result is
+/// not to be loaded unseen.
 fn how_to_go_on(results: &SearchResults, wording: &Wording) -> Option<String> {
     if !results.results.is_empty() && results.results.iter().all(SearchResult::is_weak) {
         return Some("These are weak matches: use one only if its description fits the task.".to_owned());

@@ -94,8 +94,8 @@ impl Mark {
 
 /// Returns `true` if `text`, which follows a `<`, makes it a tag of one of our elements.
 ///
-/// A model is no parser, so everything that looks like a tag is one: in any case, with blanks, with invisible
-/// characters.
+/// A model is not a parser, so everything that looks like a tag is one: in any case, with blanks, with
+/// invisible characters.
 fn is_rest_of_tag(text: &str) -> bool {
     let mut chars = text.chars().filter(|c| !is_unseen(*c)).peekable();
     while chars.next_if(|c| c.is_whitespace() || *c == '/').is_some() {}

@@ -1,10 +1,12 @@
 //! `json`: one object, every key always present, in this order.
 //!
 //! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
-//! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`, `source`;
-//! and `required`, a list of `name`, `body`, `digest`, `source`, where other skills were loaded first, `location` where the host lets
-//! models know where the skill lies, `author`, `license`, `compatibility` and `allowed_tools` where its author states them, `descriptions` of files by path where
-//! they have some, `tools` (each `name`, `description`, `parameters`) where it brings some that can be called, and `untrusted`, which is true, where there is the content of a file.
+//! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`,
+//! `version`, `note`, `source`; and `required`, a list of `name`, `body`, `digest`, `source`, where other
+//! skills were loaded first, `location` where the host lets models know where the skill lies, `author`,
+//! `license`, `compatibility` and `allowed_tools` where its author states them, `descriptions` of files by
+//! path where they have some, `tools` (each `name`, `description`, `parameters`) where it brings some that
+//! can be called, and `untrusted`, which is true, where there is the content of a file.
 //!
 //! | answer | keys |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! `markdown`: fenced instructions below a line with their price and a comment with their digest, lists, and fenced files.
 //!
-//! All text of a skill that has lines stands between fences that it cannot close, everything else of a skill on one line of
-//! ours. So a body cannot end early, and cannot pass for the header of another skill.
+//! All text of a skill that has lines stands between fences that it cannot close, everything else of a skill
+//! on one line of ours. So a body cannot end early, and cannot pass for the header of another skill.
 
 use super::{found, sentence};
 use crate::answer::{
@@ -226,7 +226,7 @@ fn shown_source(source: &str) -> String {
     format!("from {}", code(&sentence::line(source)))
 }
 
-/// Returns `parts` behind a blank and in parentheses, or nothing if there are none.
+/// Returns `parts` behind a blank and in parentheses, or nothing if there are not any.
 fn in_parentheses(parts: impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = parts.collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }

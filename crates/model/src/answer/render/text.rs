@@ -1,8 +1,8 @@
 //! `text`: the sentences of the harness guide, word for word.
 //!
 //! Parts that the guide does not have stand before its documentation, which goes on to the end: required
-//! skills with their length, and notes, a line each. Files are not listed. The source of a skill is a note of the session, and
-//! only where skills come from several: the guide knows one.
+//! skills with their length, and notes, a line each. Files are not listed. The source of a skill is a note of
+//! the session, and only where skills come from several: the guide knows one.
 //!
 //! There are no elements here. A file stands behind a line that marks it as untrusted and gives its length in
 //! bytes, so that nothing in it passes for a line of ours.

@@ -281,7 +281,7 @@ impl Tag {
     }
 }
 
-/// Returns `path` as a model can hand it back: not escaped, for it is no parser.
+/// Returns `path` as a model can hand it back: not escaped, for it is not a parser.
 fn shown_path(path: &str) -> String {
     guard(&text::visible_line(path))
 }

@@ -1,5 +1,5 @@
-//! `json`: an object with `skills`, each with `name`, `description` unless it was left out, and `primary` where it is
-//! true, in this order; `usage`, how to load one; and `note` where something was left out.
+//! `json`: an object with `skills`, each with `name`, `description` unless it was left out, and `primary`
+//! where it is true, in this order; `usage`, how to load one; and `note` where something was left out.
 
 use super::layout::{Frame, Layout};
 use crate::catalog::entry::Item;

@@ -6,8 +6,8 @@ use crate::escape::tool_call;
 
 /// A format.
 ///
-/// The page puts a line break after every entry and takes the one at the very end away, so `open` leaves the cursor at
-/// the start of a line and `close` finds it there.
+/// The page puts a line break after every entry and takes the one at the very end away, so `open` leaves the
+/// cursor at the start of a line and `close` finds it there.
 pub(super) trait Layout {
     /// Writes what stands before the entries.
     fn open(&self, out: &mut String, frame: &Frame<'_>);
@@ -68,7 +68,7 @@ pub(super) fn push_note(out: &mut String, note: Option<&str>) {
     }
 }
 
-/// Writes `: description`, or nothing where there is none.
+/// Writes `: description`, or nothing where there is not one.
 pub(super) fn push_after_colon(out: &mut String, description: Option<&str>) {
     if let Some(description) = description {
         out.push_str(": ");

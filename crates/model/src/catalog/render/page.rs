@@ -80,14 +80,15 @@ impl<'a> Page<'a> {
         self.bare(None, Some(&notice::search_only(self.options, self.items.len())))
     }
 
-    /// Returns whether the item at `index`, shown by `tier`, stands in the one line of names: if there is a ranking, skills that are
-    /// not highlighted and show their name only do. A line each would cost several times as much.
+    /// Returns whether the item at `index`, shown by `tier`, stands in the one line of names: if there is a
+    /// ranking, skills that are not highlighted and show their name only do. A line each would cost several
+    /// times as much.
     fn is_in_line(&self, index: usize, tier: Tier) -> bool {
         tier == Tier::NameOnly && self.options.ranking.is_some() && !self.items[index].primary
     }
 
-    /// Writes the item at `index`, with the line break after it, where the item at `last` is the last one that is listed; or its name
-    /// behind a comma where it stands in the line of names.
+    /// Writes the item at `index`, with the line break after it, where the item at `last` is the last one
+    /// that is listed; or its name behind a comma where it stands in the line of names.
     pub(in crate::catalog) fn entry(&self, out: &mut String, index: usize, tier: Tier, last: usize) {
         let item = &self.items[index];
         if self.is_in_line(index, tier) {
@@ -130,11 +131,11 @@ impl<'a> Page<'a> {
         trimmed(out)
     }
 
-    /// Returns the primary skill, or that with the shortest description, of those that are listed and whose instructions are not in
-    /// the prompt already.
+    /// Returns the primary skill, or that with the shortest description, of the skills that are listed and
+    /// whose instructions are not in the prompt already.
     ///
-    /// A short description is mostly that of a narrow skill. Small models tend to load the example for tasks that match none, so it
-    /// should not be a skill that seems to fit everything.
+    /// A short description is mostly that of a narrow skill. Small models tend to load the example for tasks
+    /// that match none, so it should not be a skill that seems to fit everything.
     fn example(&self, is_listed: impl Fn(usize) -> bool) -> Option<&'a str> {
         let is_bound = |item: &Item<'_>| self.options.bound.iter().any(|name| *name == item.name);
         let items =

@@ -17,7 +17,7 @@ const MAX_STEPS: usize = 20_000;
 
 const TOO_INVOLVED: &str = "is too involved to be checked";
 
-/// Returns the violations of `schema` by `value`; empty if there are none.
+/// Returns the violations of `schema` by `value`; empty if there are not any.
 ///
 /// ```
 /// use repertoire_model::toolbox::schema::check;
@@ -155,7 +155,7 @@ impl<'s> Checker<'s> {
                 && let Some(fault) =
                     self.alone(schema, &Value::from(name.as_str()), "", depth).violations.first()
             {
-                found.add(&inner, format!("is no name that is allowed: it {}", fault.message));
+                found.add(&inner, format!("is not a name that is allowed: it {}", fault.message));
             }
             let own = known.and_then(|known| known.get(name));
             if let Some(schema) = own {
@@ -332,7 +332,7 @@ mod tests {
         check(json!({"message": "a", "deep": {"x": 2}}), &["`deep.y` is missing", "`deep.x` must be 1"]);
         check(
             json!({"message": "a", "massage": 1}),
-            &["`massage` is no parameter (did you mean `message`?)"],
+            &["`massage` is not a parameter (did you mean `message`?)"],
         );
     }
 
@@ -384,10 +384,10 @@ mod tests {
         check(json!({"kind": "a"}), &["`branch` is missing"]);
         check(json!({"kind": "b", "branch": "fix/1"}), &["`branch` is not allowed"]);
         check(json!({"x-y": 1}), &["`x-y` must be a string"]);
-        check(json!({"y": 1}), &["`y` is no parameter"]);
+        check(json!({"y": 1}), &["`y` is not a parameter"]);
         check(
             json!({"x-23456789": ""}),
-            &["`x-23456789` is no name that is allowed: it must have at most 8 characters"],
+            &["`x-23456789` is not a name that is allowed: it must have at most 8 characters"],
         );
         check(json!({"many": 2}), &["`kind` is missing, and goes with `many`"]);
         check(json!({"many": 9_007_199_254_740_993_i64, "kind": 1}), &["`many` must be a multiple of 2"]);

@@ -67,9 +67,9 @@ fn shown(value: &Value) -> String {
 pub(super) fn unknown(name: &str, known: &[&str]) -> String {
     match text::nearest(name, known.iter().copied()) {
         Some(near) => {
-            format!("is no parameter (did you mean `{}`?)", text::shorten(&text::visible_line(near), 80))
+            format!("is not a parameter (did you mean `{}`?)", text::shorten(&text::visible_line(near), 80))
         }
-        None => "is no parameter".to_owned(),
+        None => "is not a parameter".to_owned(),
     }
 }
 

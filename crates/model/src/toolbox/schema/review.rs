@@ -20,7 +20,7 @@ const UNCHECKED: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dyn
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Review {
-    /// Its faults, as `type of paths is none`.
+    /// Its faults, as `type of paths is not a type`.
     pub faults: Vec<String>,
     /// The keywords in it that are not checked, sorted.
     pub unchecked: BTreeSet<String>,
@@ -61,14 +61,14 @@ impl Reviewer<'_> {
                 "pattern" => match value.as_str() {
                     Some(text) if pattern::compile(text).is_some() => {}
                     Some(_) => drop(self.review.unchecked.insert(keyword.to_owned())),
-                    None => self.fault(place, "`pattern` is no text"),
+                    None => self.fault(place, "`pattern` is not text"),
                 },
                 "dependentRequired" => {
                     let is_sound = |names: &Value| {
                         names.as_array().is_some_and(|names| names.iter().all(Value::is_string))
                     };
                     if !value.as_object().is_some_and(|all| all.values().all(is_sound)) {
-                        self.fault(place, "`dependentRequired` is no object of lists of names");
+                        self.fault(place, "`dependentRequired` is not an object of lists of names");
                     }
                 }
                 "properties" | "$defs" | "definitions" | "patternProperties" | "dependentSchemas"
@@ -85,7 +85,7 @@ impl Reviewer<'_> {
                             self.schema(schema, &property(place, name), depth + 1);
                         }
                     }
-                    _ => self.fault(place, &format!("`{keyword}` is no object")),
+                    _ => self.fault(place, &format!("`{keyword}` is not an object")),
                 },
                 "additionalProperties" | "not" | "propertyNames" | "contains" | "if" | "then" | "else" => {
                     self.schema(value, &property(place, keyword), depth + 1)
@@ -97,18 +97,18 @@ impl Reviewer<'_> {
                 "required" => {
                     let is_sound = |names: &Vec<Value>| names.iter().all(Value::is_string);
                     if !value.as_array().is_some_and(is_sound) {
-                        self.fault(place, "`required` is no list of names");
+                        self.fault(place, "`required` is not a list of names");
                     }
                 }
-                "enum" if !value.is_array() => self.fault(place, "`enum` is no list"),
+                "enum" if !value.is_array() => self.fault(place, "`enum` is not a list"),
                 "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
                 | "minContains" | "maxContains"
                     if value.as_f64().is_none_or(|number| number < 0.0) =>
                 {
-                    self.fault(place, &format!("`{keyword}` is no count"));
+                    self.fault(place, &format!("`{keyword}` is not a count"));
                 }
                 "minimum" | "maximum" | "multipleOf" if !value.is_number() => {
-                    self.fault(place, &format!("`{keyword}` is no number"));
+                    self.fault(place, &format!("`{keyword}` is not a number"));
                 }
                 "$ref" => {
                     let target = value.as_str().and_then(|pointer| resolve(self.root, pointer));
@@ -130,7 +130,7 @@ impl Reviewer<'_> {
                 let place = property(place, keyword);
                 schemas.iter().for_each(|schema| self.schema(schema, &place, depth + 1));
             }
-            _ => self.fault(place, &format!("`{keyword}` is no list of schemas")),
+            _ => self.fault(place, &format!("`{keyword}` is not a list of schemas")),
         }
     }
 
@@ -141,7 +141,7 @@ impl Reviewer<'_> {
             kind => is_type(kind),
         };
         if !is_sound {
-            self.fault(place, "`type` is none that there is");
+            self.fault(place, "`type` is not a type");
         }
     }
 }
@@ -157,14 +157,14 @@ mod tests {
         check(json!({"type": "object", "properties": {"a": {"type": "string"}}}), &[]);
         check(json!(true), &[]);
         check(json!(3), &["neither an object nor true or false"]);
-        check(json!({"type": "text"}), &["`type` is none that there is"]);
-        check(json!({"properties": {"a": {"type": []}}}), &["`type` is none that there is at a"]);
-        check(json!({"properties": []}), &["`properties` is no object"]);
-        check(json!({"required": "a"}), &["`required` is no list of names"]);
+        check(json!({"type": "text"}), &["`type` is not a type"]);
+        check(json!({"properties": {"a": {"type": []}}}), &["`type` is not a type at a"]);
+        check(json!({"properties": []}), &["`properties` is not an object"]);
+        check(json!({"required": "a"}), &["`required` is not a list of names"]);
         check(json!({"$ref": "#/$defs/x"}), &["`$ref` leads nowhere in the schema"]);
         check(json!({"$ref": "https://example.com/x"}), &["`$ref` leads nowhere in the schema"]);
-        check(json!({"anyOf": {}}), &["`anyOf` is no list of schemas"]);
-        check(json!({"maxItems": -1}), &["`maxItems` is no count"]);
+        check(json!({"anyOf": {}}), &["`anyOf` is not a list of schemas"]);
+        check(json!({"maxItems": -1}), &["`maxItems` is not a count"]);
         let deep = (0..40).fold(json!({}), |inner, _| json!({"items": inner}));
         assert_eq!(review(&deep).faults.len(), 1);
     }
@@ -177,7 +177,7 @@ mod tests {
         }});
         let unchecked: Vec<String> = review(&schema).unchecked.into_iter().collect();
         assert_eq!(unchecked, ["pattern", "patternProperties", "unevaluatedItems"]);
-        assert_eq!(review(&json!({"pattern": 1})).faults, ["`pattern` is no text"]);
+        assert_eq!(review(&json!({"pattern": 1})).faults, ["`pattern` is not text"]);
         let broken = review(&json!({"dependentRequired": {"a": "b"}, "contains": 1}));
         assert_eq!(broken.faults.len(), 2);
     }

@@ -1,9 +1,9 @@
 //! The last good version of a `SKILL.md`, which stays in force while the file is broken.
 //!
-//! People and programs write files in more than one step, and a reader in between finds half of one. A running
-//! process therefore keeps the version it had and reports that, until the file is mended or removed. It holds
-//! documents in its listing and, of skills that were opened, a bounded amount of text; a new process has
-//! neither.
+//! People and programs write files in more than one step, and a reader in between finds half of one. A
+//! running process therefore keeps the version it had and reports that, until the file is mended or removed.
+//! It holds documents in its listing and, of skills that were opened, a bounded amount of text; a new process
+//! has neither.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ const MAX_REASONS: usize = 3;
 /// The most characters of a reason that are reported.
 const MAX_REASON_CHARS: usize = 160;
 
-/// Returns whether `document`, made of a file of `length` bytes without blanks, is no version that could follow `good`.
+/// Returns whether `document`, made of a file of `length` bytes without blanks, is not a version that could follow `good`.
 ///
 /// A file that is empty is one that is about to be written, unless it always was.
 pub(super) fn is_broken(document: &Document, length: usize, good: &Document) -> bool {

@@ -25,7 +25,7 @@ pub(super) enum ManifestFile {
     Read { file_name: Cow<'static, str>, bytes: Vec<u8>, stamp: Option<Stamp> },
     /// It exists but was not read.
     Refused { file_name: Cow<'static, str>, rule: RuleId, message: String, help: &'static str },
-    /// There is none; holds the entries of the directory if they had to be listed.
+    /// There is no manifest; holds the entries of the directory if they had to be listed.
     Absent(Option<Entries>),
     /// The directory could not be examined.
     Unreachable(FsFault),

@@ -1,8 +1,8 @@
 //! Skills in a directory: `<root>/<skill>/SKILL.md`.
 //!
-//! The root is configured and trusted; everything below it is not. Files are opened beneath handles, never by joined
-//! paths (`safe_dir`); scans, listings and files are bounded ([`limits`], [`super::limits`]); broken skills
-//! are reported and never keep the rest from loading.
+//! The root is configured and trusted; everything below it is not. Files are opened beneath handles, never by
+//! joined paths (`safe_dir`); scans, listings and files are bounded ([`limits`], [`super::limits`]); broken
+//! skills are reported and never keep the rest from loading.
 
 mod options;
 mod past_versions;

@@ -1,4 +1,4 @@
-//! Recorded versions of skills, for those that are broken on disk.
+//! Recorded versions of skills, for skills that are broken on disk.
 
 use std::fmt;
 use std::sync::Arc;

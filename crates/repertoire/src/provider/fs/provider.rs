@@ -16,8 +16,8 @@ use crate::provider::{
 
 /// The skills in a directory.
 ///
-/// A locator is the path of a skill relative to the root. Only locators of the last listing lead anywhere; they are
-/// looked up, not resolved.
+/// A locator is the path of a skill relative to the root. Only locators of the last listing lead anywhere;
+/// they are looked up, not resolved.
 ///
 /// ```
 /// use repertoire::provider::fs::{FsOptions, FsProvider};
@@ -39,8 +39,8 @@ impl FsProvider {
         self.source.options()
     }
 
-    /// Runs `work` on a thread that may block: the thread itself, if it is one of rayon's, where hops would cost more than
-    /// the work.
+    /// Runs `work` on a thread that may block: the thread itself, if it is one of rayon's, where hops would
+    /// cost more than the work.
     fn unblock<T: Send + 'static>(
         &self,
         work: impl FnOnce(&FsSource) -> T + Send + 'static,

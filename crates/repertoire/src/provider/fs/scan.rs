@@ -1,8 +1,8 @@
 //! Scans a root for skills, within limits and on all cores.
 //!
-//! The root is listed once; then every directory costs one open, one stat, one read and one close, or a single stat where the scan
-//! before read the same file. Directories are visited level by level in bytewise order, so that a limit cuts off the same ones
-//! every time.
+//! The root is listed once; then every directory costs one open, one stat, one read and one close, or a
+//! single stat where the scan before read the same file. Directories are visited level by level in bytewise
+//! order, so that a limit cuts off the same ones every time.
 
 use std::borrow::Cow;
 use std::fs::canonicalize;
@@ -123,7 +123,7 @@ struct Visit {
     too_deep: Option<String>,
     /// True if it is a repository and no skill.
     is_repository: bool,
-    /// The directory that a link leads to if it is not a skill, and the skills in it. One that cannot be read has none yet.
+    /// The directory that a link leads to if it is not a skill, and the skills in it. One that cannot be read has no skills yet.
     group: Option<(PathBuf, Vec<Arc<ScannedSkill>>)>,
 }
 
@@ -244,7 +244,7 @@ impl Scanner<'_> {
                 return scan.problems.extend(self.stray(&skill.listed.manifest_file));
             }
             if !self.options.limits.nested && !is_bare && (is_named_after_root || !is_beside) {
-                // Hidden directories are no part of a skill.
+                // Hidden directories are not part of a skill.
                 scan.skills.retain(|skill| skill.listed.locator.as_str().starts_with('.'));
                 scan.problems.clear();
             }
@@ -406,14 +406,16 @@ impl Scanner<'_> {
         self.problem(relative, RuleId::SourceLimit, message)
     }
 
-    /// Returns the problem of a directory that is no skill because of the name of a file.
+    /// Returns the problem of a directory that is not a skill because of the name of a file.
     fn near_miss(&self, relative: &str, entries: &Entries) -> Option<Problem> {
         let file = entries
             .entries
             .iter()
             .find(|entry| entry.kind == EntryKind::File && is_near_miss(&entry.name))?;
-        let message =
-            format!("the directory is no skill, because the file is called `{}` and not SKILL.md", file.name);
+        let message = format!(
+            "the directory is not a skill, because the file is called `{}` and not SKILL.md",
+            file.name
+        );
         self.problem(relative, RuleId::ManifestCase, message)
     }
 

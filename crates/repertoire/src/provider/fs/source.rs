@@ -39,7 +39,7 @@ pub(super) struct FsSource {
 struct LastScan {
     /// `None` before the first scan of a root that could be opened.
     scan: Option<Arc<Scan>>,
-    /// True if the root could not be opened since: the scan still leads to skills, but is no memo.
+    /// True if the root could not be opened since: the scan still leads to skills, but is not a memo.
     is_stale: bool,
 }
 

@@ -11,8 +11,8 @@ use crate::provider::{WatchPoint, WatchScope};
 impl FsSource {
     /// Returns the directories whose events show changes since the last listing.
     ///
-    /// These are the root, the directories of links on the way to it, the nearest directory above a root that does not exist, every
-    /// skill, and every directory that was searched and may become one.
+    /// These are the root, the directories of links on the way to it, the nearest directory above a root that
+    /// does not exist, every skill, and every directory that was searched and may become one.
     pub(super) fn watch_points(&self) -> Vec<WatchPoint> {
         // A path that cannot even be made absolute leads nowhere.
         let Ok(root) = std::path::absolute(&self.options().root) else { return Vec::new() };
@@ -29,7 +29,7 @@ impl FsSource {
         points
     }
 
-    /// Adds the directories of skills, and those that may become skills.
+    /// Adds the directories of skills, and directories that may become skills.
     fn add_directories(&self, scan: &Scan, points: &mut Vec<WatchPoint>) {
         let of_skill = if self.options().limits.nested { WatchScope::Entries } else { WatchScope::Manifest };
         points.reserve(scan.skills.len() + scan.others.len() + 1);

@@ -1,7 +1,7 @@
 //! Skills defined in code.
 //!
-//! An agent that ships with its skills needs no directory: it hands [`SkillDefinition`]s to a [`MemoryProvider`],
-//! which behaves as a directory with the same files would.
+//! An agent that ships with its skills needs no directory: it hands [`SkillDefinition`]s to a
+//! [`MemoryProvider`], which behaves as a directory with the same files would.
 
 mod definition;
 mod render;

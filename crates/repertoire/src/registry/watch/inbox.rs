@@ -36,7 +36,7 @@ pub(super) fn wait(inbox: &Receiver<Message>, debounce: Duration, deadline: Inst
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() && last.is_some() {
-            // Those that wait already are part of the batch.
+            // Changes that wait already are part of the batch.
             for message in inbox.try_iter() {
                 match message {
                     Message::Event(directory) => ended.extend(directory),

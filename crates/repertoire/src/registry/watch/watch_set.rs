@@ -21,7 +21,7 @@ const RETRY: Duration = Duration::from_secs(600);
 
 /// The directories that are watched for all sources.
 pub(super) struct WatchSet {
-    /// The system's watches, or the reason why there are none.
+    /// The system's watches, or the reason why there are not any.
     watcher: Result<RecommendedWatcher, String>,
     watched: Arc<RwLock<WatchedDirectories>>,
     budget: usize,

@@ -45,7 +45,7 @@ impl Registry {
     /// Follows the library with `options` until the watcher is dropped.
     ///
     /// A new watcher replaces an earlier one. Fails with [`ErrorKind::Io`] if no thread can be started; too
-    /// few watches are no failure, see [`Watcher::state`].
+    /// few watches are not a failure, see [`Watcher::state`].
     pub fn watch(&self, options: ReloadOptions) -> Result<Watcher, Error> {
         let state = Arc::new(WatcherState::default());
         let thread = match options.mode {

@@ -76,7 +76,7 @@ impl Cache {
         });
     }
 
-    /// Writes new entries to the file, together with those that other processes wrote meanwhile.
+    /// Writes new entries to the file, together with the entries that other processes wrote meanwhile.
     pub(super) fn save(&mut self) {
         let Some(file) = self.file.clone() else { return };
         if !std::mem::take(&mut self.is_changed) {

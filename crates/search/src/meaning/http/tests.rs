@@ -49,7 +49,8 @@ struct Server {
 }
 
 impl Server {
-    /// Starts a server whose responses `reply` returns. It receives the number of the request, from 0, and the request.
+    /// Starts a server whose responses `reply` returns. It receives the number of the request, from 0, and
+    /// the request.
     fn start(reply: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1/", listener.local_addr().unwrap());

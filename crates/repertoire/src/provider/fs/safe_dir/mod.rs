@@ -1,8 +1,8 @@
 //! A handle on a directory that opens files beneath it, and no others.
 //!
-//! Names are never joined to absolute paths: every open starts at a handle, follows no symbolic link, does not leave
-//! the handle's file system, does not block, and yields regular files only. So a directory that is swapped for a link
-//! between two looks cannot lead a read astray.
+//! Names are never joined to absolute paths: every open starts at a handle, follows no symbolic link, does
+//! not leave the handle's file system, does not block, and yields regular files only. So a directory that is
+//! swapped for a link between two looks cannot lead a read astray.
 
 mod types;
 #[cfg(target_os = "linux")]

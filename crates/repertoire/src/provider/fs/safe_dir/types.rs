@@ -70,7 +70,7 @@ pub(crate) enum FsFault {
     Missing,
     /// It is a directory where a file was wanted.
     IsDirectory,
-    /// It, or a component before the last, is no directory where one was wanted.
+    /// It, or a component before the last, is not a directory where one was wanted.
     NotDirectory,
     /// It, or a component on the way, is a symbolic link.
     Link,

@@ -148,7 +148,7 @@ fn hidden_directories_are_searched_on_demand() {
     options.limits.hidden = true;
     let hidden = FsProvider::new(options);
     assert_eq!(locators(&list(&hidden)), [".kiro/skills/b", "c", "skills/.curated/a"]);
-    // They are no part of a root that is a skill.
+    // They are not part of a root that is a skill.
     write(root.path().join("SKILL.md"), skill_md("root"));
     fs::remove_dir_all(root.path().join("c")).unwrap();
     assert_eq!(locators(&list(&hidden)), [".", ".kiro/skills/b"]);

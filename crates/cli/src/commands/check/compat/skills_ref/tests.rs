@@ -1,5 +1,5 @@
-//! The reference's own tests of parsing, prompts and validation, and verdicts recorded from it. Those that need files are tests of
-//! the command.
+//! The reference's own tests of parsing, prompts and validation, and verdicts recorded from it. The cases
+//! that need files are tests of the command.
 
 use super::{read_properties, to_prompt, validate};
 
