@@ -25,7 +25,7 @@ pub(crate) struct FileArgs {
     user: bool,
     /// Change only what this client reads from files: links that were made for it, and its own switch
     #[arg(long, value_name = "CLIENT", value_parser = client_names())]
-    pub(crate) agent: Option<String>,
+    pub(crate) client: Option<String>,
     /// Show what would be changed and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -44,7 +44,7 @@ impl FileArgs {
         }
         // A file that is named belongs to no one, and is written alone.
         let is_named = workspace.config_input().file.is_some();
-        let owner = if is_named && self.agent.is_none() { Owner::Project } else { self.owner() };
+        let owner = if is_named && self.client.is_none() { Owner::Project } else { self.owner() };
         let site = ChangeSite::of(&workspace.env, owner)?;
         let lock = site.begin()?;
         Ok(Some(ChangeInProgress { site, lock }))

@@ -23,6 +23,7 @@ mod globals;
 mod http;
 mod interrupt;
 mod old_words;
+mod place_args;
 mod role;
 mod served;
 mod server;

@@ -36,7 +36,14 @@ const OLD_WORDS: &[(&str, &str)] = &[
 ];
 
 /// Options that had another name, each with the one to type instead.
-const OLD_OPTIONS: &[(&str, &str)] = &[("--check", "--dry-run")];
+const OLD_OPTIONS: &[(&str, &str)] = &[
+    ("--agent", "--client"),
+    ("--check", "--dry-run"),
+    ("--print", "--dry-run"),
+    ("--to project", "--project"),
+    ("--to user", "--user"),
+    ("--write", "--yes"),
+];
 
 /// Returns `error` of the command line `typed`, with what to type for `rep` instead if it is about an old word or option.
 pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &clap::Command) -> clap::Error {
@@ -83,10 +90,15 @@ fn with_new_word(rep: &clap::Command, typed: &[String], word: &str) -> Option<St
 
 /// Returns the command line to type instead of `typed` with the old `option`, if it is one of the same command.
 fn with_new_option(rep: &clap::Command, typed: &[String], option: &str) -> Option<String> {
-    let (old, new) = OLD_OPTIONS.iter().find(|(old, _)| *old == option)?;
-    let words = typed.iter().map(|word| if word == old { (*new).to_owned() } else { word.clone() });
-    let words: Vec<String> = words.collect();
-    is_known(rep, &words).then(|| line(&words))
+    let typed = typed.join("\0");
+    let of_option = |(old, _): &&(&str, &str)| old.split(' ').next() == Some(option);
+    let with_new = |(old, new): &(&str, &str)| {
+        let old = old.replace(' ', "\0");
+        let is_typed = typed.ends_with(&old) || typed.contains(&format!("{old}\0"));
+        let words: Vec<String> = typed.replacen(&old, new, 1).split('\0').map(str::to_owned).collect();
+        (is_typed && is_known(rep, &words)).then(|| line(&words))
+    };
+    OLD_OPTIONS.iter().filter(of_option).find_map(with_new)
 }
 
 /// Returns `words` as they are typed behind `rep`.
@@ -149,8 +161,16 @@ mod tests {
 
     #[test]
     fn an_old_option_leads_to_one_of_the_same_command() {
-        let now = |line: &str| with_new_option(&command(), &words(line), "--check");
-        assert_eq!(now("update pdf --check").as_deref(), Some("rep update pdf --dry-run"));
-        assert_eq!(now("events --check"), None);
+        let now = |line: &str, option: &str| with_new_option(&command(), &words(line), option);
+        for (old, option, expect) in [
+            ("update pdf --check", "--check", "rep update pdf --dry-run"),
+            ("connect --print cursor", "--print", "rep connect --dry-run cursor"),
+            ("add o/r --to user --yes", "--to", "rep add o/r --user --yes"),
+            ("disable pdf --agent codex", "--agent", "rep disable pdf --client codex"),
+            ("migrate roles x --write", "--write", "rep migrate roles x --yes"),
+        ] {
+            assert_eq!(now(old, option).as_deref(), Some(expect));
+        }
+        assert_eq!(now("events --check", "--check"), None);
     }
 }

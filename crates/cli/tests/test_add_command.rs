@@ -532,7 +532,7 @@ fn a_project_stays_as_it_was_if_something_cannot_be_written() {
 #[test]
 fn skills_are_added_for_the_user() {
     let (repository, sandbox) = (Repository::with_skills(), empty_project());
-    sandbox.json(&["add", &repository.url(), "--to", "user", "--skill", "pdf", "--yes", "--json"]);
+    sandbox.json(&["add", &repository.url(), "--user", "--skill", "pdf", "--yes", "--json"]);
     assert!(sandbox.home().join(".agents/skills/pdf/SKILL.md").is_file());
     assert!(sandbox.home().join(".config/repertoire/repertoire.lock").is_file());
     assert!(everything(&sandbox).is_empty());
@@ -543,7 +543,7 @@ fn skills_are_added_for_the_user() {
         "{}",
         run.stderr
     );
-    assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("`--user` removes it"));
+    assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("run `rep remove --user pdf`"));
     sandbox.json(&["remove", "pdf", "--user", "--yes", "--json"]);
     assert!(!sandbox.home().join(".agents/skills/pdf").exists());
 }

@@ -47,7 +47,7 @@ fn scattered() -> Sandbox {
 fn adopt_gathers_copies_and_undo_puts_them_back_byte_for_byte() {
     let sandbox = scattered();
     let before = tree(&sandbox.project());
-    assert_run!(sandbox.run(&["adopt", "--all", "--print"]), @r#"
+    assert_run!(sandbox.run(&["adopt", "--all", "--dry-run"]), @r#"
     exit 0
     --- stdout
     + .claude/skills/beta -> ../../.agents/skills/beta

@@ -156,7 +156,15 @@ fn kill_loop_of_connect_link_and_disable() {
         killer.kill(&sandbox, killed);
         assert_eq!(sandbox.run(&["catalog"]).code, 0);
         let found = state();
-        assert!(found == before || found == after, "{killed:?} is half done");
+        assert!(
+            found == before || found == after,
+            "{killed:?} is half done: {:?}",
+            (
+                before.keys().collect::<Vec<_>>(),
+                found.keys().collect::<Vec<_>>(),
+                after.keys().collect::<Vec<_>>()
+            )
+        );
         if found == after {
             assert_eq!(sandbox.run(undo).code, 0);
         }

@@ -386,9 +386,9 @@ fn missing_and_misspelt_arguments_are_errors() {
     hint: there are: reviewer, writer
     "#);
     assert_eq!(files(&sandbox), "=== project/own.toml\n[agents.reviewer]\n[agents.writer]\n");
-    let run = sandbox.run(&["connect", "--print", "--http", "http://127.0.0.1:7437", "cursor"]);
+    let run = sandbox.run(&["connect", "--dry-run", "--http", "http://127.0.0.1:7437", "cursor"]);
     assert!(run.stdout.contains("\"http://127.0.0.1:7437/mcp\""), "{}", run.stdout);
-    let run = sandbox.run(&["connect", "--print", "--http", "http://127.0.0.1:7437/sse", "cursor"]);
+    let run = sandbox.run(&["connect", "--dry-run", "--http", "http://127.0.0.1:7437/sse", "cursor"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("ends with /mcp"), "{}", run.stderr);
 }
@@ -411,7 +411,7 @@ fn the_options_of_the_server_are_passed_on() {
     sandbox.write("own.toml", "[agents.reviewer]\n");
     let arguments =
         ["--root", "own", "--config", "own.toml", "--profile", "strict", "--agent", "reviewer", "cursor"];
-    assert_run!(sandbox.run(&[&["connect", "--print"], &arguments[..]].concat()), @r#"
+    assert_run!(sandbox.run(&[&["connect", "--dry-run"], &arguments[..]].concat()), @r#"
     exit 0
     --- stdout
     # Cursor: [DIR]/home/.cursor/mcp.json
@@ -426,7 +426,7 @@ fn the_options_of_the_server_are_passed_on() {
     --- stderr
     "#);
     // Others share a project's file, so what lies in the project stays relative.
-    assert_run!(sandbox.run_in("own", &["connect", "--print", "--project", "--root", ".", "codex"]), @r#"
+    assert_run!(sandbox.run_in("own", &["connect", "--dry-run", "--project", "--root", ".", "codex"]), @r#"
     exit 0
     --- stdout
     # Codex: [DIR]/project/.codex/config.toml
@@ -435,7 +435,7 @@ fn the_options_of_the_server_are_passed_on() {
     args = ["serve", "--stdio", "--root", "own"]
     --- stderr
     "#);
-    assert_run!(sandbox.run(&["connect", "--print", "--name", "team", "--command", "/opt/rep", "goose"]), @r#"
+    assert_run!(sandbox.run(&["connect", "--dry-run", "--name", "team", "--command", "/opt/rep", "goose"]), @r#"
     exit 0
     --- stdout
     # Goose: [DIR]/home/.config/goose/config.yaml
@@ -452,7 +452,7 @@ fn the_options_of_the_server_are_passed_on() {
         timeout: 300
     --- stderr
     "#);
-    assert_run!(sandbox.run(&["connect", "--print", "--name", "a.b", "goose"]), @r#"
+    assert_run!(sandbox.run(&["connect", "--dry-run", "--name", "a.b", "goose"]), @r#"
     exit 2
     --- stdout
     --- stderr
@@ -466,7 +466,7 @@ fn the_options_of_the_server_are_passed_on() {
 fn a_program_that_is_not_on_the_path_is_named_by_its_path() {
     let mut sandbox = Sandbox::new();
     let entry = |sandbox: &Sandbox| {
-        let answer = sandbox.json(&["connect", "--print", "--json", "cursor"]);
+        let answer = sandbox.json(&["connect", "--dry-run", "--json", "cursor"]);
         answer["command"].as_str().unwrap().to_owned()
     };
     assert_eq!(entry(&sandbox), env!("CARGO_BIN_EXE_rep"));
@@ -582,9 +582,9 @@ fn foreign_and_broken_entries_are_left_alone() {
     error: [DIR]/home/.cursor/mcp.json has a server `repertoire` that is not Repertoire's
     hint: `--name OTHER` registers the server under another name
     error: [DIR]/home/.codex/config.toml is left alone, line 2: key with no value, expected `=`
-    hint: repair it, or add by hand what `rep connect codex --print` shows
+    hint: repair it, or add by hand what `rep connect codex --dry-run` shows
     error: [DIR]/home/.config/goose/config.yaml is left alone, line 1: this is written in a way that is not edited for you
-    hint: repair it, or add by hand what `rep connect goose --print` shows
+    hint: repair it, or add by hand what `rep connect goose --dry-run` shows
     hint: restart the client to see the skills
     "#);
     let after = files(&sandbox);
@@ -617,14 +617,14 @@ fn all_means_those_that_are_there() {
     "#);
     sandbox.write("../home/.codex/x", "");
     sandbox.write("../home/.claude/x", "");
-    let answer = sandbox.json(&["connect", "--all", "--print", "--json"]);
+    let answer = sandbox.json(&["connect", "--all", "--dry-run", "--json"]);
     let clients = answer["clients"].as_array().unwrap();
     let ids: Vec<&str> = clients.iter().map(|client| client["client"].as_str().unwrap()).collect();
     assert_eq!(ids, ["claude-code", "codex"]);
     // Claude Code may have written nothing but its file.
     fs::remove_dir_all(sandbox.home().join(".claude")).unwrap();
     sandbox.write("../home/.claude.json", "{}");
-    let answer = sandbox.json(&["connect", "--all", "--print", "--json"]);
+    let answer = sandbox.json(&["connect", "--all", "--dry-run", "--json"]);
     assert_eq!(answer["clients"][0]["client"], "claude-code");
     assert!(sandbox.run(&["connect", "cursr"]).stderr.contains("a similar value exists: 'cursor'"));
 }
@@ -634,7 +634,7 @@ fn a_server_that_runs_already() {
     let sandbox = sandbox();
     let clients: Vec<&str> = ALL.into_iter().filter(|id| !matches!(*id, "claude-desktop" | "pi")).collect();
     let http = ["--http", "http://127.0.0.1:7437/mcp"];
-    let run = sandbox.run(&[&["connect", "--print"], &http[..], &clients].concat());
+    let run = sandbox.run(&[&["connect", "--dry-run"], &http[..], &clients].concat());
     insta::assert_snapshot!(run.transcript(), @r#"
     exit 0
     --- stdout
@@ -922,7 +922,7 @@ fn a_project_cannot_change_the_entry_of_a_client() {
     let sandbox = sandbox();
     sandbox.write("repertoire.toml", "roots = [\"own\"]\nprofile = \"strict\"\n");
     sandbox.write("own/rep", "#!/bin/sh\n");
-    let answer = sandbox.json(&["connect", "--print", "--json", "cursor"]);
+    let answer = sandbox.json(&["connect", "--dry-run", "--json", "cursor"]);
     assert_eq!(
         answer["clients"][0]["entry"],
         serde_json::json!({"command": "rep", "args": ["serve", "--stdio"]})

@@ -165,7 +165,7 @@ fn advice_about_links_of_the_home_directory_can_be_followed_in_a_project() {
 #[test]
 fn skills_that_a_client_has_switched_off_are_shown() {
     let sandbox = sandbox(&[".codex"]);
-    assert_eq!(sandbox.run(&["disable", "--agent", "codex", "alpha"]).code, 0);
+    assert_eq!(sandbox.run(&["disable", "--client", "codex", "alpha"]).code, 0);
     assert_run!(sandbox.run(&["connect"]), @r#"
     exit 0
     --- stdout

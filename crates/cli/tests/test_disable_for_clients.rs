@@ -118,8 +118,8 @@ fn a_project_disables_by_its_own_links_and_settings() {
     removed the link .claude/skills/beta, for Claude Code
     set permission.skill.beta = "deny" in opencode.json, for opencode
     --- stderr
-    warning: Codex still reads alpha: it has this switch only in the user's configuration, which `rep disable --agent codex` changes
-    warning: Codex still reads beta: it has this switch only in the user's configuration, which `rep disable --agent codex` changes
+    warning: Codex still reads alpha: it has this switch only in the user's configuration, which `rep disable --client codex` changes
+    warning: Codex still reads beta: it has this switch only in the user's configuration, which `rep disable --client codex` changes
     hint: sessions and servers that run already follow when they are started again
     "#);
     assert!(!sandbox.project().join(".claude/skills/alpha").is_symlink());
@@ -135,13 +135,13 @@ fn a_project_disables_by_its_own_links_and_settings() {
 fn one_client_can_be_meant_alone() {
     let sandbox = sandbox();
     let before = all_files(&sandbox);
-    assert_run!(sandbox.run(&["disable", "--agent", "opencode", "alpha"]), @r#"
+    assert_run!(sandbox.run(&["disable", "--client", "opencode", "alpha"]), @r#"
     exit 0
     --- stdout
     set permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
     --- stderr
     "#);
-    assert_run!(sandbox.run(&["disable", "--agent", "opencode", "alpha"]), @r#"
+    assert_run!(sandbox.run(&["disable", "--client", "opencode", "alpha"]), @r#"
     exit 0
     --- stdout
     alpha is already disabled for opencode
@@ -160,22 +160,22 @@ fn one_client_can_be_meant_alone() {
     let listed: Value = serde_json::from_str(&sandbox.run(&["list", "--all", "--json"]).stdout).unwrap();
     assert_eq!(listed["skills"][0]["disabled_for"][0], "opencode");
     let explained = sandbox.run(&["explain", "alpha"]).stdout;
-    let line = "disabled for opencode alone; `rep enable --agent opencode alpha` enables it";
+    let line = "disabled for opencode alone; `rep enable --client opencode alpha` enables it";
     assert!(explained.contains(line), "{explained}");
-    assert_run!(sandbox.run(&["enable", "--agent", "codex", "alpha"]), @r#"
+    assert_run!(sandbox.run(&["enable", "--client", "codex", "alpha"]), @r#"
     exit 0
     --- stdout
     alpha is not disabled for Codex alone
     --- stderr
     "#);
-    assert_run!(sandbox.run(&["enable", "--agent", "opencode", "alpha"]), @r#"
+    assert_run!(sandbox.run(&["enable", "--client", "opencode", "alpha"]), @r#"
     exit 0
     --- stdout
     took back permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
     --- stderr
     "#);
     assert_eq!(all_files(&sandbox), before);
-    assert_run!(sandbox.run(&["disable", "--agent", "kiro", "alpha"]), @r#"
+    assert_run!(sandbox.run(&["disable", "--client", "kiro", "alpha"]), @r#"
     exit 1
     --- stdout
     --- stderr
@@ -188,17 +188,17 @@ fn one_client_can_be_meant_alone() {
 fn a_skill_that_is_disabled_for_a_client_is_not_linked_for_it_again() {
     let sandbox = sandbox();
     sandbox.run(&["link", "--yes", "claude-code"]);
-    assert_eq!(sandbox.run(&["disable", "--project", "--agent", "claude-code", "alpha"]).code, 0);
+    assert_eq!(sandbox.run(&["disable", "--project", "--client", "claude-code", "alpha"]).code, 0);
     let link = sandbox.project().join(".claude/skills/alpha");
     assert!(!link.is_symlink());
     assert_run!(sandbox.run(&["link", "--yes", "claude-code"]), @r#"
     exit 0
     --- stdout
     --- stderr
-    left out: alpha is disabled for Claude Code; `rep enable --agent claude-code` with its name enables it
+    left out: alpha is disabled for Claude Code; `rep enable --client claude-code` with its name enables it
     "#);
     assert!(!link.is_symlink());
-    assert_eq!(sandbox.run(&["enable", "--project", "--agent", "claude-code", "alpha"]).code, 0);
+    assert_eq!(sandbox.run(&["enable", "--project", "--client", "claude-code", "alpha"]).code, 0);
     assert!(link.is_symlink());
 }
 
@@ -299,7 +299,7 @@ fn clients_without_a_switch_are_named() {
     hint: this holds in all projects; `--project` disables a skill in this one only
     hint: sessions and servers that run already follow when they are started again
     "#);
-    assert_run!(sandbox.run(&["disable", "--agent", "cursor", "beta"]), @r#"
+    assert_run!(sandbox.run(&["disable", "--client", "cursor", "beta"]), @r#"
     exit 1
     --- stdout
     --- stderr
@@ -388,7 +388,7 @@ fn a_skill_of_a_plugin_has_no_switch_of_its_own_in_claude_code() {
         serde_json::json!({"version": 2, "plugins": {"superpowers@m": [{"installPath": plugin}]}});
     sandbox.write("../home/.claude/plugins/installed_plugins.json", installed.to_string());
     sandbox.write("../home/.claude/settings.json", r#"{"enabledPlugins": {"superpowers@m": true}}"#);
-    assert_run!(sandbox.run(&["disable", "subagent-driven-development", "--agent", "claude-code"]), @r#"
+    assert_run!(sandbox.run(&["disable", "subagent-driven-development", "--client", "claude-code"]), @r#"
     exit 1
     --- stdout
     --- stderr

@@ -85,7 +85,7 @@ fn a_client_that_reads_another_directory_gets_links() {
     assert_eq!(link(&sandbox, &["claude-code", "codex"]).stdout, "everything is linked already\n");
     // The library is the same: both ways lead to one skill.
     assert!(sandbox.run(&["doctor", "--verbose"]).stdout.contains("2 active, 0 shadowed, 0 quarantined"));
-    assert_run!(sandbox.run(&["link", "--undo", "--print", "claude-code"]), @r#"
+    assert_run!(sandbox.run(&["link", "--undo", "--dry-run", "claude-code"]), @r#"
     exit 0
     --- stdout
     - .claude/skills/alpha
@@ -157,7 +157,7 @@ fn a_user_has_links_too() {
     + .claude/skills/mine -> ../../.agents/skills/mine
     1 linked
     --- stderr
-    hint: skills that lie in the project were not linked: 2; run it without --user, or name them with --skill
+    hint: skills that lie in the project were not linked: 2; run it with --project, or name them with --skill
     "#);
     insta::assert_snapshot!(layout(&sandbox.home()), @r#"
     .agents/skills/mine/SKILL.md
@@ -314,7 +314,7 @@ fn link_warns_of_clients_that_read_two_directories() {
     assert_eq!(run.code, 1);
     assert!(run.stderr.starts_with(&format!("warning: with these links {words}\nhint: ")), "{}", run.stderr);
     let answer: serde_json::Value =
-        serde_json::from_str(&sandbox.run(&["link", "--print", "--json"]).stdout).unwrap();
+        serde_json::from_str(&sandbox.run(&["link", "--dry-run", "--json"]).stdout).unwrap();
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let run = sandbox.run(&["doctor", "--verbose"]);
@@ -587,9 +587,9 @@ fn print_changes_nothing() {
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let path = ".agents/.repertoire-links.json";
     let record = sandbox.read(path);
-    // What is gone would be forgotten, were it not for --print.
+    // What is gone would be forgotten, were it not for --dry-run.
     fs::remove_dir_all(sandbox.project().join(".claude/skills")).unwrap();
-    let run = link(&sandbox, &["--undo", "--print"]);
+    let run = link(&sandbox, &["--undo", "--dry-run"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "there is nothing to undo\n"));
     assert_eq!(sandbox.read(path), record);
     assert_eq!(link(&sandbox, &["--undo"]).code, 0);

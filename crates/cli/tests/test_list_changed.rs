@@ -164,7 +164,7 @@ fn skills_that_rep_added_have_its_lock_as_their_record() {
     for owner in ["project", "user"] {
         let sandbox = empty_project();
         let directory = if owner == "user" { sandbox.home() } else { sandbox.project() };
-        let run = sandbox.run(&["add", &repository.url(), "--all", "--yes", "--to", owner]);
+        let run = sandbox.run(&["add", &repository.url(), "--all", "--yes", &format!("--{owner}")]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(
             sandbox.json(&["list", "--origin", "--changed", "--json"])["skills"],

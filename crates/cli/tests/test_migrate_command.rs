@@ -21,7 +21,7 @@ fn with_roles() -> Sandbox {
 #[test]
 fn a_plan_writes_nothing() {
     let sandbox = with_roles();
-    assert_run!(sandbox.run(&["migrate", "roles", "templates/roles"]), @r#"
+    assert_run!(sandbox.run(&["migrate", "roles", "templates/roles", "--dry-run"]), @r#"
     exit 0
     --- stdout
     backend -> [DIR]/project/.agents/skills/backend (would be written)
@@ -66,7 +66,6 @@ fn a_plan_writes_nothing() {
 
     2 would be written, 0 left alone
     --- stderr
-    hint: nothing was written; `--write` does it
     "#);
     assert!(!sandbox.project().join(".agents").exists());
 }
@@ -74,7 +73,7 @@ fn a_plan_writes_nothing() {
 #[test]
 fn skills_are_written_once_and_are_strictly_sound() {
     let sandbox = with_roles();
-    let migrate = ["migrate", "roles", "templates/roles", "--to", "templates/skills", "--write"];
+    let migrate = ["migrate", "roles", "templates/roles", "--to", "templates/skills", "--yes"];
     assert_eq!(sandbox.run(&migrate).code, 0);
     assert_eq!(sandbox.read("templates/skills/qa/references/task-prompt.md"), "Test {{ what }}.\n");
     assert_eq!(sandbox.read("templates/roles/qa/task_prompt.md"), "Test {{ what }}.\n");
@@ -114,7 +113,7 @@ fn roles_that_cannot_be_migrated_are_reported() {
     sandbox.write("templates/roles/back-end/system_prompt.md", "You are another.\n");
     sandbox.write("templates/roles/latin/system_prompt.md", b"\xfcber");
     sandbox.write("templates/roles/技能/system_prompt.md", "x\n");
-    let run = sandbox.run(&["migrate", "roles", "templates/roles", "--json"]);
+    let run = sandbox.run(&["migrate", "roles", "templates/roles", "--dry-run", "--json"]);
     assert_eq!(run.code, 1);
     let migration: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     let states: Vec<(&str, &str)> = migration["roles"]
@@ -153,7 +152,7 @@ fn y61_a_role_is_divided_into_a_prompt_and_a_skill_that_an_agent_uses() {
     let prompt = "You are a builder.\n\n## Workflow\n\n1. Build.\n\n## Event bus\n\nIt has topics.\n";
     sandbox.write("templates/roles/builder/system_prompt.md", prompt);
     sandbox.write("repertoire.toml", "profile = \"standard\"\n");
-    let split = ["migrate", "roles", "templates/roles", "--split"];
+    let split = ["migrate", "roles", "templates/roles", "--split", "--dry-run"];
     let whole = sandbox.run(&split[..3]).stderr;
     assert!(whole.contains("hint: sections of knowledge were found in 1 role; `--split` makes"), "{whole}");
     let plan = sandbox.run(&split);
@@ -168,7 +167,7 @@ fn y61_a_role_is_divided_into_a_prompt_and_a_skill_that_an_agent_uses() {
         assert!(plan.stdout.lines().any(|other| other == line), "{line}\n{}", plan.stdout);
     }
     assert_eq!(sandbox.read("repertoire.toml"), "profile = \"standard\"\n");
-    assert_eq!(sandbox.run(&[&split[..], &["--write"]].concat()).code, 0);
+    assert_eq!(sandbox.run(&[&split[..3], &["--split", "--yes"]].concat()).code, 0);
     assert_eq!(sandbox.read("templates/roles/builder/system_prompt.md"), prompt);
     assert_eq!(
         sandbox.read("repertoire.toml"),
@@ -188,7 +187,7 @@ fn dividing_a_role_never_writes_through_a_link_nor_spoils_a_configuration() {
         "templates/roles/builder/system_prompt.md",
         "You are a builder.\n\n## Topics\n\nIt has topics.\n",
     );
-    let split = ["migrate", "roles", "templates/roles", "--split", "--write"];
+    let split = ["migrate", "roles", "templates/roles", "--split", "--yes"];
     sandbox.write("other.toml", "profile = \"standard\"\n");
     std::os::unix::fs::symlink("other.toml", sandbox.project().join("repertoire.toml")).unwrap();
     let refused = sandbox.run(&split);
@@ -216,8 +215,8 @@ fn y61_a_jinja_prompt_is_divided_and_nothing_that_exists_is_hidden_without_a_not
         "note: [DIR]/home/.claude/skills/builder-knowledge is a skill `builder-knowledge` too, and only one of the two is offered; see `rep explain builder-knowledge`",
         "note: an agent `builder` is configured already and stays as it is",
     ];
-    let split = ["migrate", "roles", "extensions", "--split"];
-    for flags in [&split[..], &[&split[..], &["--write"]].concat()] {
+    let split = ["migrate", "roles", "extensions", "--split", "--dry-run"];
+    for flags in [&split[..], &[&split[..3], &["--split", "--yes"]].concat()] {
         let run = sandbox.run(flags);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         for note in notes {

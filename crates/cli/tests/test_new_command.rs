@@ -75,6 +75,24 @@ fn the_nearest_place_is_used() {
 }
 
 #[test]
+fn outside_of_projects_the_skills_of_the_user_are_meant() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.project().join("../elsewhere")).unwrap();
+    assert_eq!(sandbox.run_in("../elsewhere", &["new", "gamma"]).code, 0);
+    assert!(sandbox.home().join(".agents/skills/gamma/SKILL.md").is_file());
+    // From then on the directory is a project.
+    assert_eq!(sandbox.run_in("../elsewhere", &["new", "delta", "--project"]).code, 0);
+    assert_eq!(sandbox.run_in("../elsewhere", &["new", "epsilon"]).code, 0);
+    for name in ["delta", "epsilon"] {
+        let path = format!("../elsewhere/.agents/skills/{name}/SKILL.md");
+        assert!(sandbox.project().join(path).is_file(), "{name}");
+    }
+    let in_repository = sandbox.run(&["new", "zeta", "--user"]);
+    assert_eq!(in_repository.code, 0);
+    assert!(sandbox.home().join(".agents/skills/zeta/SKILL.md").is_file());
+}
+
+#[test]
 fn p7_a_template_has_all_sections() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["new", "release-notes", "--template", "sections"]).code, 0);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use repertoire::discovery::{ClientDirectories, UserDirectories, repository_root};
+use repertoire::config::FILE_NAME;
+use repertoire::discovery::{CANONICAL, ClientDirectories, UserDirectories, repository_root};
 
 use crate::client::Client;
 
@@ -103,6 +104,24 @@ impl Places {
     /// Returns the root of the project.
     pub fn project(&self) -> &Path {
         &self.project
+    }
+
+    /// Returns the owner of the skills that commands change by default: the project in a repository, or in a directory other than
+    /// home that has skills or a configuration of its own, and the user elsewhere.
+    pub fn default_owner(&self) -> Owner {
+        let here = &self.environment.working_directory;
+        let home = self.environment.home.as_deref();
+        let is_own = || [CANONICAL, FILE_NAME].iter().any(|name| here.join(name).exists());
+        Owner::user_if(repository_root(here, home).is_none() && (home == Some(here) || !is_own()))
+    }
+
+    /// Returns the option of commands that chooses `owner`, with a blank before it; empty for the default.
+    pub fn option(&self, owner: Owner) -> &'static str {
+        match owner {
+            _ if owner == self.default_owner() => "",
+            Owner::User => " --user",
+            Owner::Project => " --project",
+        }
     }
 
     /// Returns the parent directory of the canonical place of `owner`.

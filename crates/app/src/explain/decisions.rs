@@ -161,7 +161,7 @@ impl Decisions {
         let clients = entry.identity.as_ref().map(|_| disabled_for_clients(&workspace.env.places()));
         for DisabledClient { pattern, client } in clients.unwrap_or_default() {
             if pattern.matches(&entry.source, entry.name().as_str()) {
-                let command = format!("`rep enable --agent {client} {}`", shell_word(&pattern.to_string()));
+                let command = format!("`rep enable --client {client} {}`", shell_word(&pattern.to_string()));
                 self.add("client", format!("disabled for {client} alone; {command} enables it"));
             }
         }

@@ -14,10 +14,10 @@ pub fn checks(
     workspace: &Workspace,
     prompt: GitPrompt,
     names: &[String],
-    user: bool,
+    owner: Owner,
     token_file: Option<&Path>,
 ) -> Result<(Installation, Vec<UpdateCheck>), Error> {
-    let installation = workspace.installation(Owner::user_if(user))?;
+    let installation = workspace.installation(owner)?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, names)?;
     workspace.expect_one_server(skills.iter().copied(), token_file)?;

@@ -52,7 +52,7 @@ pub fn finish_interrupted_changes(env: &Env) -> Vec<InterruptedChange> {
                     RecoveryEnd::Abandoned(directories) => {
                         let names = directories.iter().filter_map(|directory| directory.file_name());
                         let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-                        let user = if owner == Owner::User { " --user" } else { "" };
+                        let place = places.option(owner);
                         (
                             format!(
                                 "{command} can be neither completed nor undone, because files of it are not stored any more; \
@@ -60,7 +60,7 @@ pub fn finish_interrupted_changes(env: &Env) -> Vec<InterruptedChange> {
                                 names.join(", ")
                             ),
                             vec![format!(
-                                "`rep sync{user} --frozen` tells what differs from the lock, and `rep sync{user} --force` restores it"
+                                "`rep sync{place} --frozen` tells what differs from the lock, and `rep sync{place} --force` restores it"
                             )],
                         )
                     }

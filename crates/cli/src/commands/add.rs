@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
+use crate::place_args::PlaceArgs;
 use crate::ui::{Consent, Progress, Style, Ui};
 use crate::wire::Workspace;
 use plan::{Plan, SkillPresence};
@@ -44,9 +45,8 @@ pub(crate) struct AddArgs {
     /// Only list the skills of the source
     #[arg(long, short, conflicts_with_all = ["all", "skill", "yes"])]
     list: bool,
-    /// Add the skills to the project or to the user's, for all projects
-    #[arg(long, value_name = "PLACE", value_parser = ["project", "user"], default_value = "project")]
-    to: String,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// The branch, tag, commit or version to take
     #[arg(long = "ref", value_name = "REF")]
     reference: Option<String>,
@@ -59,8 +59,8 @@ pub(crate) struct AddArgs {
 }
 
 impl AddArgs {
-    fn owner(&self) -> Owner {
-        Owner::user_if(self.to == "user")
+    fn owner(&self, workspace: &Workspace) -> Owner {
+        self.place.owner(&workspace.env.places())
     }
 }
 
@@ -75,7 +75,7 @@ fn fetch_and_add(
     args: &AddArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = workspace.installation(args.owner())?;
+    let installation = workspace.installation(args.owner(workspace))?;
     let parsed = workspace
         .source(&args.source, workspace.env.working_directory())
         .map_err(|error| with_path_hint(workspace, args, error))?;
@@ -191,7 +191,7 @@ fn add(
         let lock = workspace.begin(installation)?;
         // Skills that are there already may lack links.
         let linked = plan.skills.iter().map(|(skill, _)| (&skill.name, Some(&skill.files)));
-        let added = workspace.added_links(args.owner(), LinkKind::Link, linked, &[])?;
+        let added = workspace.added_links(args.owner(workspace), LinkKind::Link, linked, &[])?;
         links = added.links.into_iter().map(|link| link.path).collect();
         change.others = ChangeSteps { command: "rep add", ..added.change };
         if !added.notes.is_empty() {

@@ -29,9 +29,8 @@ fn adopt(
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
     let places = workspace.env.places();
-    let base = places.base(args.owner()).ok_or_else(|| {
-        CliError::usage("there is no home directory to gather skills in")
-            .hint("set HOME, or leave --user out")
+    let base = places.base(args.owner(&places)).ok_or_else(|| {
+        CliError::usage("there is no home directory to gather skills in").hint("set HOME, or use `--project`")
     })?;
     if args.undo {
         return undo::run(ui, workspace, args, &base, guard);
@@ -49,6 +48,6 @@ fn adopt(
         let installed = read_installed(directory).map_err(|error| error.to_string())?;
         Ok(installed.map(|installed| installed.others).unwrap_or_default())
     };
-    let plan = plan(library.opened(), &places, &args.options(), &base, &others)?;
+    let plan = plan(library.opened(), &places, &args.options(&places), &base, &others)?;
     apply::run(ui, workspace, args, &base, &plan, guard)
 }

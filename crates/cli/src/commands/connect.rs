@@ -27,7 +27,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let chosen = chosen(&places, args)?;
     let server = connect::server(&places, &args.server(&globals))?;
     let ours = OwnEntries::new(&places).or_asked(&server);
-    let site = (!args.print).then(|| ChangeSite::of(&env, args.owner())).transpose()?;
+    let site = (!args.dry_run).then(|| ChangeSite::of(&env, args.owner())).transpose()?;
     // Errors of the configuration are reported by the commands that need it.
     let settings = settings::load(&env, &globals.workspace_options());
     let workspace = settings.ok().map(|settings| with_settings(ui, env, &globals, settings));

@@ -45,7 +45,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DisableArgs) -> Res
     let wanted: Result<Vec<Pattern>, CliError> =
         args.names.iter().map(|name| pattern(&library, name)).collect();
     let wanted = wanted?;
-    if let Some(client) = &args.file.agent {
+    if let Some(client) = &args.file.client {
         return disable_for_client(ui, workspace, &library, args, client, &wanted);
     }
     let change = args.file.begin(workspace)?;

@@ -42,11 +42,11 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EnableArgs) -> Resu
     let library = workspace.inspect(workspace.settings.policy.clone());
     let change = args.file.begin(workspace)?;
     let mut changes =
-        ClientChanges::open(workspace.env.places(), args.file.owner(), args.file.agent.as_deref())?;
+        ClientChanges::open(workspace.env.places(), args.file.owner(), args.file.client.as_deref())?;
     let wanted: Result<Vec<Pattern>, CliError> =
         args.names.iter().map(|name| disabled_pattern(workspace, &library, changes.as_ref(), name)).collect();
     let wanted = wanted?;
-    if let Some(client) = &args.file.agent {
+    if let Some(client) = &args.file.client {
         return enable_for_client(ui, workspace, change.as_ref(), args, client, &wanted);
     }
     let patterns = wanted.clone();

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
-use repertoire::migrate::{Pack, RoleFiles, RoleSplit, read_roles};
+use repertoire::migrate::{Pack, RoleFiles, RoleSplit, RolesFound, read_roles};
 use repertoire::{Entry, ErrorKind, regular_file};
 use repertoire_app::workspace::new_skill_place;
 use repertoire_model::text::count;
 use serde::Serialize;
 
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Style, Ui};
+use crate::ui::{Consent, Style, Ui};
 use crate::wire::{Library, Workspace};
 
 /// Converts other layouts to skills
@@ -34,8 +34,8 @@ enum Layout {
     /// Converts every role to a skill: ROLE/system_prompt.md or ROLE/prompt.jinja2, with task_prompt.md and
     /// config.yaml if they exist
     ///
-    /// Shows what it would write, and writes it with --write. Existing files are never overwritten, and the
-    /// files of the roles stay as they are: a role that has a skill uses it, and the others work as before.
+    /// Shows what it would write, and asks. Existing files are never overwritten, and the files of the roles
+    /// stay as they are: a role that has a skill uses it, and the others work as before.
     Roles(RolesArgs),
 }
 
@@ -51,9 +51,12 @@ struct RolesArgs {
     /// Divide each role: its knowledge becomes a skill, the role stays a prompt, and an agent with both goes to repertoire.toml
     #[arg(long)]
     split: bool,
-    /// Write the skills
-    #[arg(long)]
-    write: bool,
+    /// Only show what would be written
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Write the skills without asking
+    #[arg(long, short)]
+    yes: bool,
 }
 
 /// The place of the prompts and agents of divided roles.
@@ -89,6 +92,13 @@ struct MigrationJson {
     to: String,
     roles: Vec<RoleJson>,
     problems: Vec<ProblemJson>,
+}
+
+impl MigrationJson {
+    /// Returns the number of roles in `state`.
+    fn count(&self, state: &str) -> usize {
+        self.roles.iter().filter(|role| role.state == state).count()
+    }
 }
 
 /// The outcome for one role.
@@ -148,14 +158,58 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Res
             .hint("name the directory whose sub-directories are the roles"),
         _ => CliError::from(error),
     })?;
+    let plan = migration(workspace, args, &directory, &to, &found, args.yes)?;
+    let done = plan.count(PLANNED);
+    let consent = match done {
+        _ if args.yes || args.dry_run => Consent::Refused,
+        _ if ui.is_json() => Consent::Unasked,
+        0 => Consent::Refused,
+        _ => {
+            report(ui, &plan, false)?;
+            ui.consent(&format!("write {}?", count(done, "skill")), false)?
+        }
+    };
+    let is_written = args.yes || consent == Consent::Given;
+    let migration = match consent {
+        Consent::Given => migration(workspace, args, &directory, &to, &found, true)?,
+        _ => plan,
+    };
+    if ui.is_json() {
+        ui.write_json(&migration)?;
+    } else if is_written || args.dry_run || done == 0 {
+        report(ui, &migration, is_written)?;
+    }
+    if !ui.is_json() && !args.split && !is_written {
+        hint_at_split(ui, &found.roles)?;
+    }
+    if !is_written && !args.dry_run && done > 0 {
+        let skills = count(done, "skill");
+        return Err(not_written(consent, &skills, "`--yes` writes them without asking"));
+    }
+    // A plan that finds everything done is not a failure; a skill that was to be written and was not is one.
+    let is_done =
+        |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!is_written && role.is_there());
+    let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
+    Ok(if all_done { Exit::Success } else { Exit::No })
+}
+
+/// Returns the outcome for each role of `found`, whose skills are written if `write` is `true`.
+fn migration(
+    workspace: &Workspace,
+    args: &RolesArgs,
+    directory: &Path,
+    to: &Path,
+    found: &RolesFound,
+    write: bool,
+) -> Result<MigrationJson, CliError> {
     let mut taken = BTreeSet::new();
     let mut roles = Vec::new();
-    let config = env.working_directory().join(PROJECT_FILE);
+    let config = workspace.env.working_directory().join(PROJECT_FILE);
     let agents = args.split.then_some(AgentFiles { roles: &args.directory, config: &config });
     // What is written must not hide anything that is there without a word.
     let library = workspace.inspect(workspace.settings.policy.clone());
     for role in &found.roles {
-        let mut migrated = migrate(role, &to, args.write, agents.as_ref(), &mut taken)?;
+        let mut migrated = migrate(role, to, write, agents.as_ref(), &mut taken)?;
         migrated.notes.extend(twins(&library, &migrated));
         let is_new = matches!(migrated.state, PLANNED | WRITTEN);
         if is_new && migrated.agent.is_some() && workspace.settings.agents.contains_key(&role.name) {
@@ -165,27 +219,14 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Res
         roles.push(migrated);
     }
     let problems = found.problems.iter();
-    let migration = MigrationJson {
+    Ok(MigrationJson {
         directory: directory.display().to_string(),
         to: to.display().to_string(),
         roles,
         problems: problems
             .map(|(path, message)| ProblemJson { path: path.display().to_string(), message: message.clone() })
             .collect(),
-    };
-    if ui.is_json() {
-        ui.write_json(&migration)?;
-    } else {
-        report(ui, &migration, args.write)?;
-        if !args.split && !args.write {
-            hint_at_split(ui, &found.roles)?;
-        }
-    }
-    // A plan that finds everything done is not a failure; a skill that was to be written and was not is one.
-    let is_done =
-        |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!args.write && role.is_there());
-    let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
-    Ok(if all_done { Exit::Success } else { Exit::No })
+    })
 }
 
 /// Tells of `--split` if prompts of `roles` have sections of knowledge.
@@ -386,8 +427,7 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
         let _ = writeln!(text, "{}: {}", problem.path, problem.message);
     }
     ui.write_untrusted(text.as_bytes())?;
-    let count = |state: &str| migration.roles.iter().filter(|role| role.state == state).count();
-    let done = count(PLANNED) + count(WRITTEN);
+    let done = migration.count(PLANNED) + migration.count(WRITTEN);
     let left = migration.roles.len() - done + migration.problems.len();
     let verb = if write { "written" } else { "would be written" };
     let summary = format!("{done} {verb}, {left} left alone");
@@ -395,9 +435,7 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
     writeln!(ui.out(), "{summary}")?;
     if migration.roles.is_empty() {
         ui.hint(&format!("no directory in {} has a system_prompt.md or prompt.jinja2", migration.directory))?;
-    } else if !write && done > 0 {
-        ui.hint("nothing was written; `--write` does it")?;
-    } else if done > 0 {
+    } else if write && done > 0 {
         ui.hint(&format!("look at the notes, then run `rep check {} --profile strict`", migration.to))?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use repertoire_app::workspace::new_skill_place;
+use repertoire_clients::{CANONICAL, Owner};
 use repertoire_model::SkillName;
 use repertoire_model::name::{Grammar, grammar_faults};
 use serde_json::json;
@@ -13,18 +14,22 @@ use serde_json::json;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::place_args::PlaceArgs;
 use crate::ui::{Ui, escape};
 
 /// Makes a new skill
 ///
 /// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they
-/// are. They go to the nearest .agents/skills of the project, or to a new one in the working directory.
+/// are. They go to the nearest .agents/skills of the project, or to a new one in the working directory; for the
+/// user, to ~/.agents/skills.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
     /// The name: a-z, 0-9 and single hyphens, at most 64 characters
     name: String,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// Make the skill in this directory
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["user", "project"])]
     dir: Option<PathBuf>,
     /// The sections that SKILL.md starts with
     #[arg(long, value_enum, default_value_t = Template::Short)]
@@ -43,8 +48,18 @@ enum Template {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
     let name = standard_name(&args.name)?;
-    let place =
-        args.dir.as_ref().map_or_else(|| new_skill_place(env), |dir| env.working_directory().join(dir));
+    let places = env.places();
+    let place = match (&args.dir, args.place.owner(&places)) {
+        (Some(dir), _) => env.working_directory().join(dir),
+        (None, Owner::Project) => new_skill_place(env),
+        (None, Owner::User) => places
+            .base(Owner::User)
+            .ok_or_else(|| {
+                CliError::usage("there is no home directory to make a skill in")
+                    .hint("set HOME, or use `--project`")
+            })?
+            .join(CANONICAL),
+    };
     let directory = place.join(name.as_str());
     fs::create_dir_all(&place).map_err(|error| CliError::io("make", &place, error))?;
     fs::create_dir(&directory).map_err(|error| match error.kind() {

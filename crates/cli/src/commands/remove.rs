@@ -16,6 +16,7 @@ use crate::change_guard::{ChangeGuard, guarded};
 use crate::complete::skill_names;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
+use crate::place_args::PlaceArgs;
 use crate::ui::{Consent, Style, Ui, escape};
 use crate::wire::Workspace;
 
@@ -28,9 +29,8 @@ pub(crate) struct RemoveArgs {
     /// The skills, or the sources whose skills are removed
     #[arg(value_name = "NAME|SOURCE", required = true, add = skill_names())]
     names: Vec<String>,
-    /// Remove skills of the user instead of the project
-    #[arg(long)]
-    user: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// Remove skills that were changed, too
     #[arg(long)]
     force: bool,
@@ -40,8 +40,8 @@ pub(crate) struct RemoveArgs {
 }
 
 impl RemoveArgs {
-    fn owner(&self) -> Owner {
-        Owner::user_if(self.user)
+    fn owner(&self, workspace: &Workspace) -> Owner {
+        self.place.owner(&workspace.env.places())
     }
 }
 
@@ -65,7 +65,7 @@ fn remove(
     args: &RemoveArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = workspace.installation(args.owner())?;
+    let installation = workspace.installation(args.owner(workspace))?;
     let lock = Lock::read(&installation.lock)?;
     let mut names: BTreeSet<SkillName> = BTreeSet::new();
     for word in &args.names {
@@ -75,7 +75,7 @@ fn remove(
     let removals: Vec<Removal> = names
         .iter()
         .filter_map(|name| lock.get(name.as_str()))
-        .map(|locked| removal(&installation, &places, args.owner(), locked))
+        .map(|locked| removal(&installation, &places, args.owner(workspace), locked))
         .collect::<Result<_, _>>()?;
     let loss = removals.iter().find_map(|removal| Some((&removal.change.name, removal.loss.as_ref()?)));
     if let Some((name, loss)) = loss.filter(|_| !args.force) {
@@ -98,7 +98,8 @@ fn remove(
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();
     let lock = workspace.begin(&installation)?;
-    let others = workspace.added_links(args.owner(), LinkKind::Link, std::iter::empty(), &links)?.change;
+    let others =
+        workspace.added_links(args.owner(workspace), LinkKind::Link, std::iter::empty(), &links)?.change;
     let change = Change { skills, others: ChangeSteps { command: "rep remove", ..others } };
     for note in workspace.apply(&lock, &installation, &change)? {
         ui.warn(&note)?;
@@ -139,15 +140,19 @@ fn named(
             return Ok(found);
         }
     }
-    let other = if args.user { Owner::Project } else { Owner::User };
+    let owner = args.owner(workspace);
+    let other = Owner::user_if(owner == Owner::Project);
     let is_other = workspace
         .installation(other)
         .is_ok_and(|installation| Lock::read(&installation.lock).is_ok_and(|lock| lock.get(word).is_some()));
     let error = CliError::no(format!("no skill or source `{word}` was added"));
-    Err(match (is_other, args.user) {
-        (true, false) => error.hint("it is one of the user; `--user` removes it"),
-        (true, true) => error.hint("it is one of the project; leave `--user` out"),
-        (false, _) => error.hint("skills that something else put there are removed by hand, or by that"),
+    Err(match is_other {
+        true => error.hint(format!(
+            "it is one of the {}: run `rep remove{} {word}`",
+            other.as_str(),
+            workspace.env.places().option(other)
+        )),
+        false => error.hint("skills that something else put there are removed by hand, or by that"),
     })
 }
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use repertoire::change::{ChangeSteps, read_installed};
-use repertoire_clients::Owner;
 use repertoire_clients::link::LinkKind;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::place_args::PlaceArgs;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Workspace, shell_word};
 
@@ -30,9 +30,8 @@ use crate::wire::{Workspace, shell_word};
 /// Nothing is fetched. From then on `rep update` follows their sources.
 #[derive(Debug, Args)]
 pub(crate) struct SyncArgs {
-    /// Restore the skills of the user instead of the project
-    #[arg(long)]
-    user: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// A file with the token for the server of an index
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
@@ -43,7 +42,7 @@ pub(crate) struct SyncArgs {
     #[arg(long)]
     force: bool,
     /// Take over the skills that other installers recorded instead
-    #[arg(long, conflicts_with_all = ["user", "token_file", "frozen", "force"])]
+    #[arg(long, conflicts_with_all = ["user", "project", "token_file", "frozen", "force"])]
     import: bool,
 }
 
@@ -75,7 +74,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs) -> Result
 }
 
 fn sync(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let owner = Owner::user_if(args.user);
+    let owner = args.place.owner(&workspace.env.places());
     let installation = workspace.installation(owner)?;
     let lock = Lock::read(&installation.lock)?;
     if lock.is_empty() && !installation.lock.is_file() {
@@ -151,8 +150,9 @@ fn restored(
     let _progress = Progress::start(&workspace.env, "fetching");
     let (store, home) = (workspace.content_store(), workspace.env.home());
     let advice = || {
-        let (add, name) = (add_command(locked, Owner::user_if(args.user)), &locked.name);
-        let remove = if args.user { "rep remove --user" } else { "rep remove" };
+        let places = workspace.env.places();
+        let option = places.option(args.place.owner(&places));
+        let (add, name, remove) = (add_command(locked, option), &locked.name, format!("rep remove{option}"));
         match skill.drift {
             // An edited skill is not replaced by `rep add`.
             Drift::Changed => format!(
@@ -182,16 +182,13 @@ fn restored(
     })
 }
 
-/// Returns the command that adds the newest state of `locked`.
-fn add_command(locked: &LockedSkill, owner: Owner) -> String {
+/// Returns the command that adds the newest state of `locked`, with `option`.
+fn add_command(locked: &LockedSkill, option: &str) -> String {
     let mut command = format!("rep add {} --skill {}", shell_word(&locked.source), locked.name);
     if let Some(reference) = &locked.reference {
         command += &format!(" --ref {}", shell_word(reference));
     }
-    if owner == Owner::User {
-        command += " --to user";
-    }
-    command
+    command + option
 }
 
 fn report(ui: &mut Ui, skills: &[SyncedSkill<'_>], links: &[String]) -> Result<(), CliError> {

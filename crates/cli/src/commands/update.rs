@@ -21,6 +21,7 @@ use crate::change_guard::{ChangeGuard, guarded};
 use crate::complete::skill_names;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
+use crate::place_args::PlaceArgs;
 use crate::ui::{Consent, Ui, escape};
 use crate::wire::Workspace;
 use conflicts::UnmergedPolicy;
@@ -37,9 +38,8 @@ pub(crate) struct UpdateArgs {
     /// The skills; all by default
     #[arg(value_name = "NAME", required_if_eq("resolved", "true"), add = skill_names())]
     names: Vec<String>,
-    /// Update the skills of the user instead of the project
-    #[arg(long)]
-    user: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// A file with the token for the server of an index
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
@@ -62,8 +62,8 @@ pub(crate) struct UpdateArgs {
 }
 
 impl UpdateArgs {
-    fn owner(&self) -> Owner {
-        Owner::user_if(self.user)
+    fn owner(&self, workspace: &Workspace) -> Owner {
+        self.place.owner(&workspace.env.places())
     }
 }
 
@@ -85,7 +85,7 @@ fn update(
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
     let (installation, checks) =
-        checks(workspace, ui.git_prompt(), &args.names, args.user, args.token_file.as_deref())?;
+        checks(workspace, ui.git_prompt(), &args.names, args.owner(workspace), args.token_file.as_deref())?;
     let rename = if args.rename { Rename::Follow } else { Rename::Report };
     let mut steps = plan::steps(ui, workspace, args.token_file.as_deref(), &installation, checks, rename)?;
     for step in &steps {
@@ -106,7 +106,8 @@ fn update(
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
         let places = workspace.env.places();
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
-        let old = old.flat_map(|name| links_to(&places, args.owner(), &installation.directory(name)));
+        let old =
+            old.flat_map(|name| links_to(&places, args.owner(workspace), &installation.directory(name)));
         let old_links: Vec<PathBuf> = old.collect();
         let lock = workspace.begin(&installation)?;
         let linked = steps.iter().map(|step| {
@@ -117,7 +118,12 @@ fn update(
         let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
             files.is_some() || installation.directory(name).is_dir()
         };
-        let new = workspace.added_links(args.owner(), LinkKind::Link, linked.filter(is_there), &old_links)?;
+        let new = workspace.added_links(
+            args.owner(workspace),
+            LinkKind::Link,
+            linked.filter(is_there),
+            &old_links,
+        )?;
         links = new.links.into_iter().map(|link| link.path).collect();
         notes = new.notes;
         let change = Change { skills: changes, others: ChangeSteps { command: "rep update", ..new.change } };
@@ -160,7 +166,7 @@ fn put_resolved_in_place(
     args: &UpdateArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = workspace.installation(args.owner())?;
+    let installation = workspace.installation(args.owner(workspace))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
     let unmerged = if args.force { UnmergedPolicy::Accept } else { UnmergedPolicy::Refuse };

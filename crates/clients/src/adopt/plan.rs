@@ -150,14 +150,14 @@ pub fn plan(
                 Lookup::Unknown(_) => name,
             };
             let (place, way) = if options.owner == Owner::User {
-                ("home directory", "without")
+                ("home directory", "--project")
             } else {
-                ("project", "with")
+                ("project", "--user")
             };
             return Err(Error::refused(format!(
                 "`{shown}` has no copy in a directory of a client in the {place}"
             ))
-            .hint(format!("run it {way} --user, or `rep link` to link it from where it is")));
+            .hint(format!("run it with {way}, or `rep link` to link it from where it is")));
         }
     }
     let mut all = copies.values().flatten();

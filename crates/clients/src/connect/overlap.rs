@@ -15,7 +15,7 @@ use super::plan::{ConnectPlan, ConnectStep};
 use crate::disabled_clients::client_readers;
 use crate::library::OpenLibrary;
 use crate::link::recorded;
-use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk};
+use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Owner, Places, SkillOnDisk};
 
 /// The skills that a client reads from files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -223,7 +223,7 @@ pub fn skills_by_name(snapshot: &Snapshot) -> BTreeMap<String, Vec<SkillOnDisk>>
 /// Returns the command that removes the links for the clients `ids` in `directory`.
 fn undo_links(places: &Places, directory: Option<&PathBuf>, ids: &str) -> String {
     let is_of_user = directory.is_some_and(|directory| !directory.starts_with(places.project()));
-    let option = if is_of_user { " --user" } else { "" };
+    let option = places.option(Owner::user_if(is_of_user));
     format!("rep link --undo{option} {ids}")
 }
 

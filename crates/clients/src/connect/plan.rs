@@ -294,7 +294,7 @@ impl Planner<'_> {
 fn broken(client: &Client, path: &Path, fault: EditFault) -> Error {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
     Error::refused(format!("{} is left alone{line}: {}", path.display(), fault.message))
-        .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))
+        .hint(format!("repair it, or add by hand what `rep connect {} --dry-run` shows", client.id))
 }
 
 fn no_file(client: &Client, owner: Owner) -> Error {

@@ -91,7 +91,7 @@ fn place_of(client: &str) -> Option<SwitchPlace> {
 pub(super) fn switch_file(places: &Places, owner: Owner, client: &Client) -> Result<PathBuf, String> {
     if client.id == "codex" && owner == Owner::Project {
         let reason =
-            "it has this switch only in the user's configuration, which `rep disable --agent codex` changes";
+            "it has this switch only in the user's configuration, which `rep disable --client codex` changes";
         return Err(reason.to_owned());
     }
     let files = match (client.id, owner) {

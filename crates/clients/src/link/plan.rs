@@ -176,7 +176,7 @@ pub(super) fn plan_from<'l>(
             if disabled.iter().any(|disabled| disabled.is_about(skill.source, name, reader.client)) {
                 let (title, id) = (reader.client.title(), reader.client.id);
                 let reason = format!(
-                    "{name} is disabled for {title}; `rep enable --agent {id}` with its name enables it"
+                    "{name} is disabled for {title}; `rep enable --client {id}` with its name enables it"
                 );
                 refused.push(SkippedClient { client: reader.client, reason, is_refusal: false });
                 continue;

@@ -105,7 +105,7 @@ impl LinkRecord {
 }
 
 /// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
-pub fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
+pub fn dangling(places: &Places) -> Vec<(Vec<String>, String)> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
         let record = LinkRecord::load(places, owner, &base).ok()?;
@@ -117,7 +117,7 @@ pub fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
         };
         let links: Vec<String> =
             record.0.entries.iter().filter(leads_nowhere).map(|made| made.path.clone()).collect();
-        let command = if owner == Owner::User { "rep link --undo --user" } else { "rep link --undo" };
+        let command = format!("rep link --undo{}", places.option(owner));
         (!links.is_empty()).then_some((links, command))
     };
     [Owner::Project, Owner::User].into_iter().filter_map(of_owner).collect()

@@ -60,20 +60,21 @@ pub(super) fn run(
     ui.flush()?;
     let consent = match plan.skills.len() {
         0 => Consent::Given,
-        _ if args.print => Consent::Refused,
+        _ if args.dry_run => Consent::Refused,
         number => ui.consent(&format!("gather {}?", count(number, "skill")), args.yes)?,
     };
     let mut number = 0;
     if consent == Consent::Given && !plan.skills.is_empty() {
         guard.begin();
-        let site = ChangeSite::of(&workspace.env, args.owner())?;
+        let places = workspace.env.places();
+        let site = ChangeSite::of(&workspace.env, args.owner(&places))?;
         let lock = site.begin()?;
-        let steps = plan.steps(&workspace.env.places(), args.owner(), base)?;
+        let steps = plan.steps(&places, args.owner(&places), base)?;
         site.apply(&lock, &ChangeSteps { command: "rep adopt", steps, ..ChangeSteps::default() })?;
         number = plan.skills.len();
     }
     report(ui, base, plan, number)?;
-    if consent != Consent::Given && !args.print {
+    if consent != Consent::Given && !args.dry_run {
         let what = format!("{} would be gathered", count(plan.skills.len(), "skill"));
         return Err(not_written(consent, &what, "`--yes` gathers them without asking"));
     }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use repertoire_clients::Owner;
 use repertoire_clients::adopt::AdoptOptions;
+use repertoire_clients::{Owner, Places};
 
 use crate::complete::skill_names;
+use crate::place_args::PlaceArgs;
 
 /// Gathers scattered copies of a skill in one place
 ///
@@ -23,18 +24,17 @@ pub(crate) struct AdoptArgs {
     /// Gather all skills that lie in a directory of a client
     #[arg(long, conflicts_with = "names")]
     pub(super) all: bool,
-    /// Gather in the home directory instead of the project
-    #[arg(long)]
-    pub(super) user: bool,
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
     /// The copy that counts where copies differ, or the directory of skills that it lies in, as .claude/skills
     #[arg(long, value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
     /// Put the copies back
     #[arg(long, conflicts_with_all = ["all", "from"])]
     pub(super) undo: bool,
-    /// Print what would be done and do nothing
-    #[arg(long, visible_alias = "dry-run")]
-    pub(super) print: bool,
+    /// Show what would be done and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
     /// Do it without asking
     #[arg(long, short)]
     pub(super) yes: bool,
@@ -42,12 +42,12 @@ pub(crate) struct AdoptArgs {
 
 impl AdoptArgs {
     /// Returns the owner of the directories that are gathered.
-    pub(super) fn owner(&self) -> Owner {
-        Owner::user_if(self.user)
+    pub(super) fn owner(&self, places: &Places) -> Owner {
+        self.place.owner(places)
     }
 
     /// Returns the skills that are meant.
-    pub(super) fn options(&self) -> AdoptOptions {
-        AdoptOptions { owner: self.owner(), names: self.names.clone(), from: self.from.clone() }
+    pub(super) fn options(&self, places: &Places) -> AdoptOptions {
+        AdoptOptions { owner: self.owner(places), names: self.names.clone(), from: self.from.clone() }
     }
 }

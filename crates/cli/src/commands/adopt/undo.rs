@@ -45,14 +45,15 @@ pub(super) fn run(
     base: &Path,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let mut undo = AdoptUndo::plan(&workspace.env.places(), &args.options(), base)?;
+    let places = workspace.env.places();
+    let mut undo = AdoptUndo::plan(&places, &args.options(&places), base)?;
     for copy in undo.copies.iter().filter(|copy| copy.state == CopyState::Planned) {
         ui.write_planned(Some(Style::Added), &format!("< {}", copy.path))?;
     }
     ui.flush()?;
     let planned = undo.planned();
     let consent = match planned {
-        _ if args.print => Consent::Refused,
+        _ if args.dry_run => Consent::Refused,
         0 => Consent::Given,
         number => {
             ui.consent(&format!("put {} back?", count(number, "copy").replace("copys", "copies")), args.yes)?
@@ -60,13 +61,13 @@ pub(super) fn run(
     };
     if consent == Consent::Given {
         guard.begin();
-        let site = ChangeSite::of(&workspace.env, args.owner())?;
+        let site = ChangeSite::of(&workspace.env, args.owner(&places))?;
         let (lock, steps) = (site.begin()?, undo.steps()?);
         site.apply(&lock, &ChangeSteps { command: "rep adopt --undo", steps, ..ChangeSteps::default() })?;
         undo.finish(base);
     }
     report(ui, base, &undo.copies)?;
-    if consent != Consent::Given && !args.print {
+    if consent != Consent::Given && !args.dry_run {
         let what = format!("{planned} would be put back");
         return Err(not_written(consent, &what, "`--yes` puts them back without asking"));
     }

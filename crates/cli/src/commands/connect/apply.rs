@@ -12,7 +12,7 @@ use crate::error::{CliError, not_written, report_to_person};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, escape};
 
-/// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
+/// Shows `plans`, and carries them out if that is wanted; `--dry-run` only shows the entries.
 pub(super) fn run(
     ui: &mut Ui,
     site: Option<&ChangeSite>,
@@ -25,7 +25,7 @@ pub(super) fn run(
     for plan in &plans {
         let Ok(ConnectStep::Write { before, after }) = &plan.step else { continue };
         let path = plan.path.display().to_string();
-        if !args.print {
+        if !args.dry_run {
             ui.write_diff(&path, before.as_deref(), after)?;
             files += 1;
         } else if !ui.is_json() {
@@ -77,7 +77,7 @@ fn state(step: &ConnectStep, args: &ConnectArgs, consent: Consent) -> ConnectSta
     match step {
         ConnectStep::Already => ConnectState::Already,
         ConnectStep::Absent => ConnectState::Absent,
-        ConnectStep::Write { .. } if args.print || consent != Consent::Given => ConnectState::Planned,
+        ConnectStep::Write { .. } if args.dry_run || consent != Consent::Given => ConnectState::Planned,
         ConnectStep::Write { .. } if args.undo => ConnectState::Removed,
         ConnectStep::Write { .. } => ConnectState::Connected,
     }

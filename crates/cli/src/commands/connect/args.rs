@@ -43,9 +43,9 @@ pub(crate) struct ConnectArgs {
     /// Remove the entry, if it is Repertoire's
     #[arg(long, requires = "chosen")]
     pub(super) undo: bool,
-    /// Print what would be written and where, and write nothing
+    /// Show what would be written and where, and write nothing
     #[arg(long, conflicts_with = "undo", requires = "chosen")]
-    pub(super) print: bool,
+    pub(super) dry_run: bool,
     /// Write without asking
     #[arg(long, short, requires = "chosen")]
     pub(super) yes: bool,
@@ -64,7 +64,7 @@ impl ConnectArgs {
 
     /// Returns the entry that is meant.
     pub(super) fn options(&self) -> ConnectOptions {
-        let action = if self.print {
+        let action = if self.dry_run {
             ConnectAction::Show
         } else if self.undo {
             ConnectAction::Disconnect

@@ -22,6 +22,7 @@ pub(super) fn run(
     mut plan: LinkPlan<'_>,
     notes: &Notes,
 ) -> Result<Exit, CliError> {
+    let owner = args.owner(&workspace.env.places());
     let free = plan.steps.iter().filter(|step| step.is_free()).count();
     for step in plan.steps.iter().filter(|step| step.is_free()) {
         let path = paths::shown(base, &step.path);
@@ -38,17 +39,17 @@ pub(super) fn run(
     }
     let consent = match free {
         0 => Consent::Given,
-        _ if args.print => Consent::Refused,
+        _ if args.dry_run => Consent::Refused,
         1 => ui.consent("make it?", args.yes)?,
         _ => ui.consent(&format!("make these {free}?"), args.yes)?,
     };
     let mut made = Vec::new();
-    if consent == Consent::Given && !args.print {
+    if consent == Consent::Given && !args.dry_run {
         let NewLinks { links, mut change, .. } = plan.new_links(args.kind(), base)?;
         change.command = "rep link";
         // The directory of the state need not be writable if nothing changes.
         if !change.skills.is_empty() || !change.steps.is_empty() {
-            let site = ChangeSite::of(&workspace.env, args.owner())?;
+            let site = ChangeSite::of(&workspace.env, owner)?;
             site.apply(&site.begin()?, &change)?;
         }
         made = links;
@@ -64,8 +65,8 @@ pub(super) fn run(
         }
         lines.push(line);
     }
-    report::write(ui, args, base, &lines, notes, plan.reached)?;
-    if consent != Consent::Given && !args.print {
+    report::write(ui, args, owner, base, &lines, notes, plan.reached)?;
+    if consent != Consent::Given && !args.dry_run {
         let what = format!("{free} would be made");
         return Err(not_written(consent, &what, "`--yes` makes them without asking"));
     }

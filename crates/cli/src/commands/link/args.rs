@@ -1,10 +1,11 @@
 //! The arguments of `rep link`.
 
 use clap::Args;
-use repertoire_clients::Owner;
 use repertoire_clients::link::{ConnectedClients, LinkKind};
+use repertoire_clients::{Owner, Places};
 
 use crate::complete::{agent_names, client_names, skill_names};
+use crate::place_args::PlaceArgs;
 
 /// Puts skills where clients look for them
 ///
@@ -17,12 +18,11 @@ pub(crate) struct LinkArgs {
     /// The clients; by default, all that are found
     #[arg(value_name = "CLIENT", value_parser = client_names())]
     pub(super) clients: Vec<String>,
-    /// Link in the home directory instead of the project
-    #[arg(long)]
-    pub(super) user: bool,
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
     /// Link this skill; may be given several times
     ///
-    /// By default all that lie in the project, or with --user all others.
+    /// By default all that lie in the project or, for the user, all others.
     #[arg(long, short, value_name = "NAME", add = skill_names())]
     pub(super) skill: Vec<String>,
     /// Link only skills that this agent of the configuration may see
@@ -34,9 +34,9 @@ pub(crate) struct LinkArgs {
     /// Remove the links and the unchanged copies that this command made
     #[arg(long, conflicts_with_all = ["skill", "agent", "copy", "force"])]
     pub(super) undo: bool,
-    /// Print what would be done and do nothing
-    #[arg(long, visible_alias = "dry-run")]
-    pub(super) print: bool,
+    /// Show what would be done and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
     /// Do it without asking
     #[arg(long, short)]
     pub(super) yes: bool,
@@ -47,9 +47,10 @@ pub(crate) struct LinkArgs {
 
 impl LinkArgs {
     /// Returns whose directories links are made in.
-    pub(super) fn owner(&self) -> Owner {
-        Owner::user_if(self.user)
+    pub(super) fn owner(&self, places: &Places) -> Owner {
+        self.place.owner(places)
     }
+
     /// Returns the use that is made of clients that are connected to the MCP server.
     pub(super) fn connected(&self) -> ConnectedClients {
         if self.force { ConnectedClients::Included } else { ConnectedClients::LeftOut }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use repertoire_clients::link::{LinkStep, Occupancy, RemovalState, RemovedLink, SkippedClient, Warning};
-use repertoire_clients::paths;
+use repertoire_clients::{Owner, paths};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -86,6 +86,7 @@ pub(super) struct Notes {
 pub(super) fn write(
     ui: &mut Ui,
     args: &LinkArgs,
+    owner: Owner,
     base: &Path,
     lines: &[LinkLine],
     notes: &Notes,
@@ -97,7 +98,7 @@ pub(super) fn write(
             skipped.iter().map(|skipped| json!({"client": skipped.client.id, "reason": skipped.reason}));
         let warnings: Vec<&str> = notes.warnings.iter().map(|warning| warning.message.as_str()).collect();
         ui.write_json(&json!({
-            "scope": args.owner().as_str(),
+            "scope": owner.as_str(),
             "base": base.display().to_string(),
             "links": lines,
             "skipped": skipped.collect::<Value>(),
@@ -138,8 +139,11 @@ pub(super) fn write(
         ui.message(Style::Warning, "left out:", reason)?;
     }
     if *left_out > 0 {
-        let (place, way) =
-            if args.user { ("in the project", "without --user") } else { ("outside", "with --user") };
+        let (place, way) = if owner == Owner::User {
+            ("in the project", "with --project")
+        } else {
+            ("outside", "with --user")
+        };
         ui.hint(&format!(
             "skills that lie {place} were not linked: {left_out}; run it {way}, or name them with --skill"
         ))?;

@@ -23,7 +23,7 @@ pub(super) fn run(
     base: &Path,
     named: &[&'static Client],
 ) -> Result<Exit, CliError> {
-    let mut removal = LinkRemoval::plan(places, args.owner(), base, named)?;
+    let mut removal = LinkRemoval::plan(places, args.owner(places), base, named)?;
     let is_planned = |removed: &&RemovedLink| removed.state == RemovalState::Planned;
     for removed in removal.links.iter().filter(is_planned) {
         ui.write_planned(Some(Style::Removed), &format!("- {}", removed.link.path))?;
@@ -31,22 +31,22 @@ pub(super) fn run(
     ui.flush()?;
     let planned = removal.links.iter().filter(is_planned).count();
     let consent = match planned {
-        _ if args.print => Consent::Refused,
+        _ if args.dry_run => Consent::Refused,
         0 => Consent::Given,
         number => ui.consent(&format!("remove {number}?"), args.yes)?,
     };
     if consent == Consent::Given {
-        let site = ChangeSite::of(&workspace.env, args.owner())?;
+        let site = ChangeSite::of(&workspace.env, args.owner(places))?;
         let lock = site.begin()?;
         // They may have changed while the user was asked.
-        removal = LinkRemoval::plan(places, args.owner(), base, named)?;
+        removal = LinkRemoval::plan(places, args.owner(places), base, named)?;
         let change = ChangeSteps { command: "rep link --undo", ..removal.change(base)? };
         site.apply(&lock, &change)?;
         removal.finish(base);
     }
     let lines: Vec<LinkLine> = removal.links.iter().map(LinkLine::of_removed).collect();
-    report::write(ui, args, base, &lines, &Notes::default(), 0)?;
-    if consent != Consent::Given && !args.print {
+    report::write(ui, args, args.owner(places), base, &lines, &Notes::default(), 0)?;
+    if consent != Consent::Given && !args.dry_run {
         let what = format!("{planned} would be removed");
         return Err(not_written(consent, &what, "`--yes` removes them without asking"));
     }

@@ -1,0 +1,26 @@
+//! The options that choose between the project and the user.
+
+use clap::Args;
+use repertoire_clients::{Owner, Places};
+
+/// The owner of the files that a command changes: by default the project where there is one, and the user elsewhere.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct PlaceArgs {
+    /// The skills of the user, for all projects; the default outside of projects
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+    /// The skills of the project; the default in a repository
+    #[arg(long)]
+    project: bool,
+}
+
+impl PlaceArgs {
+    /// Returns the owner that is meant at `places`.
+    pub(crate) fn owner(self, places: &Places) -> Owner {
+        match (self.user, self.project) {
+            (true, _) => Owner::User,
+            (_, true) => Owner::Project,
+            _ => places.default_owner(),
+        }
+    }
+}
