@@ -107,7 +107,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -
     if !args.none {
         ui.hint("`rep kit use --none` uses all skills again")?;
     }
-    ui.hint("sessions and servers that run already follow when they are started again")?;
+    ui.hint("restart running sessions and servers to apply this")?;
     Ok(Exit::Success)
 }
 

@@ -147,7 +147,8 @@ fn named(
     Err(match (is_other, args.user) {
         (true, false) => error.hint("it is one of the user; `--user` removes it"),
         (true, true) => error.hint("it is one of the project; leave `--user` out"),
-        (false, _) => error.hint("skills that something else put there are removed by hand, or by that"),
+        (false, _) => error
+            .hint("`rep add` did not install it: delete its directory, or use the program that installed it"),
     })
 }
 
