@@ -560,8 +560,8 @@ fn a_dashboard_that_is_not_served_has_no_routes() {
 
 /// Returns the reference page of the API that `document` describes.
 fn reference(document: &Value) -> String {
-    let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. This page is generated from the OpenAPI\n\
-        document that the server answers at `/api/v1/openapi.json`, which has the schemas of all answers.\n\n\
+    let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. The\n\
+        OpenAPI document at `/api/v1/openapi.json` has the schemas of all answers.\n\n\
         - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. The cookie of a person that [signed in](../guides/operating.md#signing-in) is accepted, too. `?skills=git,pdf-*` makes any request see fewer skills.\n\
         - A skill that the token may not see does not exist, and is answered in the same way.\n\
         - PUT takes an archive, `.tar.gz` or `.zip`, and always needs a token: see [operating a server](../guides/operating.md).\n\
