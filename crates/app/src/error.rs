@@ -268,12 +268,18 @@ impl From<repertoire_sources::Error> for Error {
 
         let kind = match error.kind() {
             SourceKind::InvalidSource => ErrorKind::Usage,
-            SourceKind::NotFound | SourceKind::Refused | SourceKind::Lock | SourceKind::Changed => {
-                ErrorKind::No
-            }
+            SourceKind::NotFound
+            | SourceKind::Unauthorized
+            | SourceKind::Refused
+            | SourceKind::Lock
+            | SourceKind::Changed => ErrorKind::No,
             _ => ErrorKind::Failure,
         };
-        Self::of(kind, &error).with_hints(error.hints().iter().cloned())
+        let converted = Self::of(kind, &error).with_hints(error.hints().iter().cloned());
+        if error.kind() == SourceKind::Unauthorized {
+            return converted.hint("pass a file with the token with `--token-file`");
+        }
+        converted
     }
 }
 

@@ -43,7 +43,8 @@ fn check(page: &str, expect: &str) {
 #[test]
 fn cli() {
     let mut page = String::from(
-        "# Command line\n\nThis page is made from the program's own help by a test.\n\
+        "# Command line\n\nEvery command of `rep` with its arguments and options, as `rep help COMMAND` prints them. Start with the \
+         [tutorial](../tutorial.md); `rep` alone shows the commands of every day.\n\
          See also [exit codes](exit-codes.md), [JSON](json.md) and [configuration](configuration.md).\n",
     );
     let mut root = command();
@@ -71,8 +72,9 @@ fn sections(page: &mut String, heading: &str, command: &clap::Command, root: &cl
 fn configuration() {
     let profiles = PROFILES.map(|profile| (profile, Settings::of_profile(profile).unwrap()));
     let mut page = String::from(
-        "# Configuration\n\nThis page is made from the program's own table by a test.\n\n\
-         Four layers, later ones winning:\n\n\
+        "# Configuration\n\nEvery key of `repertoire.toml` and every environment variable, with its values, its default and the option \
+         that does the same for one command. Nothing has to be configured.\n\n\
+         There are four layers; a later one wins:\n\n\
          1. the project's file, the nearest `repertoire.toml` from the working directory up to the repository root;\n\
          2. the user's file, `repertoire/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`;\n\
          3. environment variables;\n\
@@ -171,7 +173,7 @@ fn difference(value: &str, standard: &str) -> String {
 #[test]
 fn exit_codes() {
     let mut page = String::from(
-        "# Exit codes\n\nThis page is made from the program's own table by a test.\n\n\
+        "# Exit codes\n\nThe numbers with which `rep` ends, for scripts: 0 is success, 1 is the answer no, everything else is a failure.\n\n\
          | code | name | meaning |\n|---|---|---|\n",
     );
     for (exit, name, meaning) in exit::TABLE {

@@ -37,7 +37,10 @@ impl Role {
         if *origin != RoleOrigin::Stub {
             return Ok(());
         }
-        ui.warn(&format!("nothing is known of the role `{}` but its name", self.name))?;
+        ui.warn(&format!(
+            "there is no skill and no prompt for the role `{}`, so the prompt says only its name",
+            self.name
+        ))?;
         if let Lookup::Disabled(entry) = snapshot.find(&self.name) {
             ui.hint(&format!("its skill is disabled by {}", workspace.disabled_where(entry)))?;
             return Ok(());

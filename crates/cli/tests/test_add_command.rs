@@ -413,7 +413,7 @@ fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
     sandbox.write("../home/.claude/settings.json", "{}\n");
     let run = sandbox.run(&["add", "./source", "--skill", "csv", "--yes"]);
     insta::assert_snapshot!(run.stderr, @r#"
-    warning: Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    warning: Cursor offers 1 skill more than once, because it reads [DIR]/project/.agents/skills and [DIR]/project/.claude/skills
     hint: only Claude Code needs [DIR]/project/.claude/skills: run `rep link --undo claude-code`, then `rep connect claude-code`
     "#);
     // Doctor and link agree with that, and following it ends.

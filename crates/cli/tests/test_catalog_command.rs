@@ -51,7 +51,7 @@ fn a_budget_shortens_and_reports() {
     To save space, descriptions are left out for 2 of 2 skills; call `search_skills` to find skills by what they do.--- stderr
     2 skills, 77 of 30 tokens (o200k_base)
     name only (2): alpha, beta
-    warning: the catalog is over its budget even so
+    warning: the catalog exceeds its budget: nothing in it can be shortened further
     "#);
     for (budget, over_budget) in [(80, false), (30, true)] {
         let catalog =
@@ -163,7 +163,7 @@ fn the_best_skill_for_the_task_is_named_even_over_the_budget() {
     for budget in ["10", "100"] {
         let run = sandbox.run(&["catalog", "--task", "fill a form", "--budget", budget]);
         assert!(run.stdout.ends_with("Other skills: pdf-forms"), "{}", run.transcript());
-        assert!(run.stderr.contains("over its budget"), "{}", run.stderr);
+        assert!(run.stderr.contains("exceeds its budget"), "{}", run.stderr);
     }
 }
 

@@ -117,7 +117,7 @@ fn following_the_advice_of_doctor_ends() {
     // In a directory that no other client reads.
     let own = sandbox(&[".cursor"]);
     own.write(".cursor/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
-    assert!(own.run(&["doctor", "--verbose"]).stdout.contains("no other client here needs"));
+    assert!(own.run(&["doctor", "--verbose"]).stdout.contains("no other client needs"));
 }
 
 #[cfg(unix)]

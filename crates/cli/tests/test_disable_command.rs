@@ -17,7 +17,7 @@ fn a_disabled_skill_is_left_out_and_counted() {
     disabled alpha in [DIR]/home/.config/repertoire/config.toml
     --- stderr
     hint: this holds in all projects; `--project` disables a skill in this one only
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_eq!(sandbox.read(USER_FILE), "disabled = [\"alpha\"]\n");
     assert_run!(sandbox.run(&["list"]), @r#"
@@ -61,7 +61,7 @@ fn a_disabled_skill_is_left_out_and_counted() {
     --- stdout
     enabled alpha in [DIR]/home/.config/repertoire/config.toml
     --- stderr
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_eq!(sandbox.read(USER_FILE), "");
     assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
@@ -108,7 +108,7 @@ fn a_disabled_skill_does_not_exist_for_models_and_can_be_inspected_by_people() {
     exit 0
     --- stdout
     You are a alpha specialist.--- stderr
-    warning: nothing is known of the role `alpha` but its name
+    warning: there is no skill and no prompt for the role `alpha`, so the prompt says only its name
     hint: its skill is disabled by `alpha` in [DIR]/home/.config/repertoire/config.toml
     "#);
 }
@@ -133,7 +133,7 @@ fn names_are_checked_before_anything_is_written() {
     --- stderr
     warning: no skill matches `x-*` now
     hint: this holds in all projects; `--project` disables a skill in this one only
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     for command in ["disable", "enable"] {
         let run = sandbox.run(&[command, ""]);
@@ -144,7 +144,7 @@ fn names_are_checked_before_anything_is_written() {
     exit 2
     --- stdout
     --- stderr
-    error: `a b*` is not a pattern: no skill's name holds ' ', so it matches nothing
+    error: `a b*` is not a pattern: no skill's name contains ' ', so it matches nothing
     "#);
     sandbox.write("mine.toml", "");
     assert_run!(sandbox.run(&["--config", "mine.toml", "disable", "--user", "beta"]), @r#"
@@ -169,7 +169,7 @@ fn a_project_can_disable_a_skill_of_the_user_and_says_so() {
     --- stdout
     disabled gam* in repertoire.toml
     --- stderr
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_eq!(sandbox.read("repertoire.toml"), "# Ours.\ncatalog.format = \"xml\"\ndisabled = [\"gam*\"]\n");
     let doctor = sandbox.run(&["doctor", "--verbose"]).stdout;

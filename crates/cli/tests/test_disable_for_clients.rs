@@ -65,7 +65,7 @@ fn links_and_switches_are_changed_and_taken_back_to_the_byte() {
     hint: links of this project stay; `rep disable --project` removes them
     hint: this holds in all projects; `--project` disables a skill in this one only
     hint: Codex switches off the skill at its path; for a copy in another project, run it there too
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_eq!(all_files(&sandbox), before);
     assert_run!(sandbox.run(&["disable", "alpha"]), @r#"
@@ -79,7 +79,7 @@ fn links_and_switches_are_changed_and_taken_back_to_the_byte() {
     hint: links of this project stay; `rep disable --project` removes them
     hint: this holds in all projects; `--project` disables a skill in this one only
     hint: Codex switches off the skill at its path; for a copy in another project, run it there too
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_eq!(
         sandbox.read("../home/.claude/settings.json"),
@@ -99,7 +99,7 @@ fn links_and_switches_are_changed_and_taken_back_to_the_byte() {
     took back skills.config of alpha: enabled = false in [DIR]/home/.codex/config.toml, for Codex
     took back permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
     --- stderr
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_eq!(all_files(&sandbox), before);
 }
@@ -120,7 +120,7 @@ fn a_project_disables_by_its_own_links_and_settings() {
     --- stderr
     warning: Codex still reads alpha: it has this switch only in the user's configuration, which `rep disable --client codex` changes
     warning: Codex still reads beta: it has this switch only in the user's configuration, which `rep disable --client codex` changes
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert!(!sandbox.project().join(".claude/skills/alpha").is_symlink());
     assert_eq!(sandbox.read("repertoire.toml"), "disabled = [\"alpha\", \"beta\"]\n");
@@ -215,7 +215,7 @@ fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
     warning: [DIR]/home/.config/opencode/opencode.json of opencode is not changed for alpha: `permission` is not an object
     hint: this holds in all projects; `--project` disables a skill in this one only
     hint: Codex switches off the skill at its path; for a copy in another project, run it there too
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert!(sandbox.read("../home/.codex/config.toml").contains("skills.config"));
     // Changed by hand since: it is the user's from now on.
@@ -226,7 +226,7 @@ fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
     enabled alpha in [DIR]/home/.config/repertoire/config.toml
     --- stderr
     warning: [DIR]/home/.codex/config.toml of Codex is not changed for alpha: it was changed since
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_eq!(sandbox.read("../home/.codex/config.toml"), CODEX);
 }
@@ -248,7 +248,7 @@ fn a_switch_that_could_not_be_taken_back_stays_recorded() {
     --- stderr
     warning: [DIR]/home/.codex/config.toml of Codex is not changed for alpha: [DIR]/home/.codex/config.toml is read-only and left alone
     hint: what could not be changed stays recorded; run the command again when it can be
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o644)).unwrap();
     assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
@@ -278,7 +278,7 @@ fn a_link_that_could_not_be_made_again_stays_recorded() {
     --- stderr
     warning: the link .claude/skills/alpha is left alone: its directory cannot be written
     hint: what could not be changed stays recorded; run the command again when it can be
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     fs::remove_file(&skills).unwrap();
     fs::rename(&kept, &skills).unwrap();
@@ -297,7 +297,7 @@ fn clients_without_a_switch_are_named() {
     --- stderr
     warning: Cursor still reads alpha: it has no switch for skills
     hint: this holds in all projects; `--project` disables a skill in this one only
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_run!(sandbox.run(&["disable", "--client", "cursor", "beta"]), @r#"
     exit 1
@@ -320,7 +320,7 @@ fn a_link_whose_skill_is_gone_is_not_made_again() {
     took back permission.skill.alpha = "deny" in opencode.json, for opencode
     --- stderr
     warning: the link .claude/skills/alpha is left alone: its skill is gone
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert!(!sandbox.project().join(".claude/skills/alpha").is_symlink());
 }
@@ -367,7 +367,7 @@ fn a_switch_goes_by_the_name_that_its_client_knows() {
     warning: Goose still reads Linear: it has no switch for skills
     hint: this holds in all projects; `--project` disables a skill in this one only
     hint: Codex switches off the skill at its path; for a copy in another project, run it there too
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     let seen = sandbox.json(&["connect", "--json"])["clients"][0]["skills"].clone();
     let mut disabled = seen.as_array().unwrap().iter().filter(|skill| skill["disabled"] == true);

@@ -60,18 +60,18 @@ fn doctor_reports_the_store_without_making_one() {
         lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
     let usual = "[DIR]/home/.local/state/repertoire/repertoire.db";
-    assert_eq!(told(&sandbox)[0], format!("ok    store     {usual} does not exist yet"));
+    assert_eq!(told(&sandbox)[0], format!("ok    store     {usual}, not created yet"));
     assert!(!sandbox.home().join(".local").try_exists().unwrap());
     sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
     let line = &told(&sandbox)[0];
     assert!(
-        line.starts_with(&format!("ok    store     {usual}, ")) && !line.ends_with("does not exist yet"),
+        line.starts_with(&format!("ok    store     {usual}, ")) && !line.ends_with("not created yet"),
         "{line}"
     );
     sandbox.set("XDG_STATE_HOME", sandbox.home().join("state").to_str().unwrap());
     assert_eq!(
         told(&sandbox)[0],
-        "ok    store     [DIR]/home/state/repertoire/repertoire.db does not exist yet"
+        "ok    store     [DIR]/home/state/repertoire/repertoire.db, not created yet"
     );
     sandbox.write(
         "own/repertoire.db",
@@ -83,7 +83,7 @@ fn doctor_reports_the_store_without_making_one() {
     assert!(lines[0].contains("[DIR]/project/own/repertoire.db"), "{lines:?}");
     assert!(lines[1].contains("set REPERTOIRE_STATE_DIR, or `store.url`"), "{lines:?}");
     sandbox.write("../home/.config/repertoire/config.toml", "store.url = \"elsewhere.db\"\n");
-    assert_eq!(told(&sandbox)[0], "ok    store     [DIR]/project/elsewhere.db does not exist yet");
+    assert_eq!(told(&sandbox)[0], "ok    store     [DIR]/project/elsewhere.db, not created yet");
 }
 
 #[test]

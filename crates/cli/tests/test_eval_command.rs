@@ -366,6 +366,6 @@ fn a_server_that_is_gone_leaves_words() {
     --- stderr
     error: `search.embeddings = "http"` does not work
       because: the address must be http://HOST/PATH or https://HOST/PATH, without a user
-    hint: `search.url` and `search.model` say which server and model; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/embeddings.md
+    hint: `search.url` and `search.model` say which server and model; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/search-by-meaning.md
     "#);
 }

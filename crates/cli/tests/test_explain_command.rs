@@ -16,8 +16,8 @@ fn explain_lists_every_decision() {
             name  taken from the frontmatter
      description  taken from the frontmatter, 52 characters
        collision  it wins over [DIR]/home/.claude/skills/alpha (user:.claude/skills)
-           state  active: it holds its name and can be loaded
-         catalog  shown with its whole description, under no budget
+           state  active: agents can load it
+         catalog  shown with its whole description, with no limit of tokens
           origin  no installer recorded it
          clients  not seen by Claude Code
 
@@ -51,8 +51,8 @@ fn repairs_and_derived_names() {
      description  taken from the frontmatter, 41 characters
             rule  warning[frontmatter-repaired] the value of `description` is not valid YAML: mapping values are not allowed in this context (SKILL.md:2)
             rule  warning[name-missing] there is no `name`; the directory's is used: my-dir (SKILL.md)
-           state  active: it holds its name and can be loaded
-         catalog  shown with its whole description, under no budget
+           state  active: agents can load it
+         catalog  shown with its whole description, with no limit of tokens
           origin  no installer recorded it
     --- stderr
     "#);

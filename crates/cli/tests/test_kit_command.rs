@@ -16,7 +16,7 @@ fn a_kit_in_use_disables_the_other_skills() {
     in [DIR]/project the kit first is in use: 1 of 2 skills
     --- stderr
     hint: `rep kit use --none` uses all skills again
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert_run!(sandbox.run(&["list", "--all"]), @r#"
     exit 0
@@ -79,7 +79,7 @@ fn a_kit_in_use_disables_the_other_skills() {
     --- stdout
     no kit is in use in [DIR]/project
     --- stderr
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     assert!(sandbox.run(&["list"]).stdout.contains("beta"));
 }
@@ -105,7 +105,7 @@ fn a_shell_has_its_own_choice() {
     --- stderr
     warning: in this shell REPERTOIRE_KITS says otherwise: first
     hint: `rep kit use --none` uses all skills again
-    hint: sessions and servers that run already follow when they are started again
+    hint: restart running sessions and servers to apply this
     "#);
     let shown: Value = serde_json::from_str(&sandbox.run(&["kit", "list", "--json"]).stdout).unwrap();
     assert_eq!(shown["in_use"][0], "first");

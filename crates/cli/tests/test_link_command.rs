@@ -309,7 +309,7 @@ fn link_warns_of_clients_that_read_two_directories() {
     sandbox.write("../home/.claude.json", "{}\n");
     assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
     // Claude Code reads no other directory, so there is no better choice; it is told before anything is made.
-    let words = "Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once";
+    let words = "Cursor offers 2 skills more than once, because it reads [DIR]/project/.agents/skills and [DIR]/project/.claude/skills";
     let run = sandbox.run(&["link"]);
     assert_eq!(run.code, 1);
     assert!(run.stderr.starts_with(&format!("warning: with these links {words}\nhint: ")), "{}", run.stderr);
@@ -343,7 +343,7 @@ fn links_lead_through_the_one_place_with_a_warning_where_a_client_reads_both() {
     + .claude/skills/gamma -> ../../.agents/skills/gamma
     2 linked
     --- stderr
-    warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    warning: with these links Cursor offers 1 skill more than once, because it reads [DIR]/project/.agents/skills and [DIR]/project/.claude/skills
     hint: only Claude Code needs [DIR]/project/.claude/skills: `rep connect claude-code` instead gives every client each skill once
     "#);
     assert!(sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
@@ -378,7 +378,7 @@ fn directories_that_lead_out_of_the_project_get_no_links() {
     + .claude/skills/gamma -> ../../.agents/skills/gamma
     2 linked
     --- stderr
-    warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    warning: with these links Cursor offers 1 skill more than once, because it reads [DIR]/project/.agents/skills and [DIR]/project/.claude/skills
     hint: only Claude Code needs [DIR]/project/.claude/skills: `rep connect claude-code` instead gives every client each skill once
     left out: [DIR]/project/.kiro/skills leads out of the project
     "#);
@@ -399,7 +399,7 @@ fn a_client_is_offered_skills_one_way() {
     let run = link(&sandbox, &["--force", "claude-code"]);
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stderr, @r#"
-    warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    warning: with these links Cursor offers 2 skills more than once, because it reads [DIR]/project/.agents/skills and [DIR]/project/.claude/skills
     hint: Claude Code is connected and needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`
     "#);
     let run = sandbox.run(&["doctor", "--verbose"]);

@@ -56,7 +56,7 @@ fn names_are_held_to_the_standard() {
     exit 2
     --- stdout
     --- stderr
-    error: `My Skill` is not a name for a skill: it holds upper-case letters
+    error: `My Skill` is not a valid name of a skill: it contains upper-case letters
     hint: did you mean `my-skill`?
     "#);
     assert_eq!(sandbox.run(&["new", "../x"]).code, 2);

@@ -78,7 +78,7 @@ fn x42_a_server_reports_a_skill_that_breaks_while_it_runs() {
 fn a_session_for_an_unknown_role_warns_and_suggests_a_name() {
     let run = run_with(&Sandbox::with_skills(), &["session", "--role", "alpa"], &[]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let expect = "warning: nothing is known of the role `alpa` but its name\nhint: did you mean `alpha`?\n";
+    let expect = "warning: there is no skill and no prompt for the role `alpa`, so the prompt says only its name\nhint: did you mean `alpha`?\n";
     assert_eq!(run.stderr, expect);
     assert_eq!(run_with(&Sandbox::with_skills(), &["session", "--role", "alpha"], &[]).stderr, "");
 }

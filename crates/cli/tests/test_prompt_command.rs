@@ -128,7 +128,7 @@ fn faults_in_an_agent_show_their_line() {
       |
       = help: did you mean `uses_skills`?
 
-    error: bad pattern in `agents.builder.skills.deny`: no skill's name holds '/', so it matches nothing
+    error: bad pattern in `agents.builder.skills.deny`: no skill's name contains '/', so it matches nothing
      --> [DIR]/project/repertoire.toml:3:16
       |
     3 | skills.deny = ["a/b"]
@@ -281,7 +281,7 @@ fn a_role_of_which_nothing_is_known_is_warned_of() {
     exit 0
     --- stdout
     You are a alhpa specialist.--- stderr
-    warning: nothing is known of the role `alhpa` but its name
+    warning: there is no skill and no prompt for the role `alhpa`, so the prompt says only its name
     hint: did you mean `alpha`?
     "#);
     assert!(sandbox.run(&["prompt", "--role", "reviwer"]).stderr.contains("did you mean `reviewer`?"));

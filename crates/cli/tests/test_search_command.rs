@@ -185,7 +185,7 @@ fn the_index_is_kept_and_follows_the_library() {
         let run = sandbox.run(&["doctor", "--verbose"]);
         run.stdout.lines().find(|line| line.contains(" index ")).unwrap_or_default().to_owned()
     };
-    assert!(row().contains("does not exist yet"), "{}", row());
+    assert!(row().contains("not built yet"), "{}", row());
     sandbox.run(&["search", "pdf", "--no-cache"]);
     assert_eq!(indices(), 0);
     sandbox.run(&["search", "pdf"]);

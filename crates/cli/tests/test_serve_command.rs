@@ -429,7 +429,7 @@ fn people_write_with_a_token_of_a_file_or_of_the_store() {
 
 #[test]
 fn the_metrics_are_where_the_guide_says() {
-    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/serving-mcp.md");
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/operating.md");
     let guide = std::fs::read_to_string(guide).unwrap();
     let path = guide.lines().find_map(|line| line.strip_prefix("$ curl http://127.0.0.1:7437")).unwrap();
     let sandbox = Sandbox::with_skills();

@@ -81,7 +81,7 @@ struct GrantRecord {
     pinned: VerifiedPath,
     protected: Vec<ProtectedEntry>,
     #[serde(with = "os_words")]
-    obeyed: Vec<OsString>,
+    also_protected: Vec<OsString>,
 }
 
 impl JobJournal {
@@ -98,7 +98,7 @@ impl JobJournal {
         let grant = |grant: &WritableGrant| GrantRecord {
             pinned: grant.pinned.clone(),
             protected: grant.protected.values().cloned().collect(),
-            obeyed: grant.obeyed.iter().map(|path| path.clone().into_os_string()).collect(),
+            also_protected: grant.also_protected.iter().map(|path| path.clone().into_os_string()).collect(),
         };
         let record = JobRecord {
             tag,
@@ -183,7 +183,11 @@ impl JobRecord {
         let grant = |grant: GrantRecord| {
             let protected =
                 grant.protected.into_iter().map(|entry| (entry.pinned.path.clone(), entry)).collect();
-            WritableGrant::new(grant.pinned, protected, grant.obeyed.into_iter().map(PathBuf::from).collect())
+            WritableGrant::new(
+                grant.pinned,
+                protected,
+                grant.also_protected.into_iter().map(PathBuf::from).collect(),
+            )
         };
         let granted: Vec<WritableGrant> = self.granted.into_iter().map(grant).collect();
         let renames = after::sweep_late(&granted, self.ended);

@@ -80,7 +80,7 @@ pub use job::{Cancel, GitUser, Grants, Job};
 pub use journal::{InterruptedRuns, finish_interrupted_runs};
 pub use launcher::Launcher;
 pub use limits::JobLimits;
-pub use outcome::{Aftermath, ExceededLimit, Output, RunEnding, RunOutcome};
+pub use outcome::{CleanupProblem, ExceededLimit, Output, RunEnding, RunOutcome};
 pub use run::{Executor, ExecutorOptions, PythonTools, ScriptGrants};
 #[cfg(unix)]
 pub use sandbox::UnconfinedSandbox;

@@ -18,13 +18,13 @@ pub struct RunOutcome {
     /// Files and directories that the command created under protected names, by the paths they were renamed to.
     pub refused: Vec<PathBuf>,
     /// Problems after the end of the command that a person has to know about.
-    pub aftermath: Vec<Aftermath>,
+    pub cleanup_problems: Vec<CleanupProblem>,
 }
 
 /// A problem after the end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Aftermath {
+pub enum CleanupProblem {
     /// This path could not be searched for protected names: it may contain files that agents, shells or git obey.
     NotSwept(PathBuf),
     /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
@@ -41,7 +41,7 @@ pub enum Aftermath {
     },
 }
 
-impl std::fmt::Display for Aftermath {
+impl std::fmt::Display for CleanupProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotSwept(path) => write!(

@@ -159,15 +159,15 @@ pub enum GrammarFault {
     StartsWithoutLetter,
 }
 
-/// Writes it as the end of a sentence about the name: `holds upper-case letters`.
+/// Writes it as the end of a sentence about the name: `contains upper-case letters`.
 impl fmt::Display for GrammarFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong(length) => write!(f, "has {length} characters, more than {STANDARD_MAX_CHARS}"),
-            Self::Uppercase => f.write_str("holds upper-case letters"),
+            Self::Uppercase => f.write_str("contains upper-case letters"),
             Self::EdgeHyphen => f.write_str("starts or ends with a hyphen"),
-            Self::DoubleHyphen => f.write_str("holds two hyphens in a row"),
-            Self::Character(c) => write!(f, "holds `{c}`, which is not one of a-z, 0-9 and -"),
+            Self::DoubleHyphen => f.write_str("contains two hyphens in a row"),
+            Self::Character(c) => write!(f, "contains `{c}`, which is not one of a-z, 0-9 and -"),
             Self::StartsWithoutLetter => f.write_str("does not start with a letter"),
         }
     }

@@ -47,7 +47,7 @@ impl fmt::Display for PatternFault {
         match self {
             Self::Empty => f.write_str("it is empty and matches nothing"),
             Self::TooLong => write!(f, "it has more than {MAX_PATTERN_CHARS} characters"),
-            Self::Character(c) => write!(f, "no skill's name holds {c:?}, so it matches nothing"),
+            Self::Character(c) => write!(f, "no skill's name contains {c:?}, so it matches nothing"),
         }
     }
 }

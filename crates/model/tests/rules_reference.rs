@@ -11,8 +11,8 @@ use repertoire_model::validate::{MAX_FINDINGS_PER_RULE, RULES};
 fn the_reference_lists_every_rule() {
     let mut page = format!(
         "# Rules\n\n\
-        Every diagnostic names its rule. This page is written by a test (`crates/model/tests/rules_reference.rs`; run it with\n\
-        `UPDATE_DOCS=1` after a change). `rep check` exits with 1 when a skill has an error; which rule is an error depends on\n\
+        What `rep check` can find, and how severe it is under each profile. Every diagnostic names its rule.\n\
+        `rep check` exits with 1 when a skill has an error; which rule is an error depends on\n\
         the profile, and `[rules]` in `repertoire.toml` changes one at a time, as the files of the other profiles do.\n\n\
         A rule marked † sets a skill aside under every profile, so it cannot be turned off. Of each rule a skill shows at most\n\
         {MAX_FINDINGS_PER_RULE} findings; the last of them says how many more there are.\n\n\

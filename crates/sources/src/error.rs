@@ -25,6 +25,8 @@ pub enum ErrorKind {
     InvalidSource,
     /// The source, or something in it, does not exist.
     NotFound,
+    /// The source needs a token, or another one.
+    Unauthorized,
     /// The content is refused: it is too large, leads out, or does not have its digest.
     Refused,
     /// A lock file cannot be understood, or does not fit what is there.

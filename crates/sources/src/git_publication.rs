@@ -111,7 +111,7 @@ impl GitPublication {
         Err(if says(&["tell me who you are", "empty ident name", "unable to auto-detect email"]) {
             error.hint("set user.name and user.email in the settings of git")
         } else if says(&["refusing to update checked out branch"]) {
-            error.hint("that branch is checked out there; name another one with `--branch`")
+            error.hint("that branch is checked out there; name another branch")
         } else if says(&["non-fast-forward", "fetch first", "[rejected]", "cannot lock ref"]) {
             error.hint("the branch was changed meanwhile; nothing was pushed, run it again")
         } else {

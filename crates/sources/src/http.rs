@@ -43,8 +43,10 @@ impl SourceClient {
             200 => {}
             404 | 410 => return Ok(None),
             401 | 403 => {
-                return Err(Error::new(ErrorKind::NotFound, format!("{url} needs a token, or another one"))
-                    .hint("pass a file with the token with `--token-file`"));
+                return Err(Error::new(
+                    ErrorKind::Unauthorized,
+                    format!("{url} needs a token, or another one"),
+                ));
             }
             status => {
                 return Err(Error::new(ErrorKind::Network, format!("{url} answered with status {status}")));

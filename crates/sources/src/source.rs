@@ -124,7 +124,7 @@ impl Source {
                         ErrorKind::InvalidSource,
                         "the source names a branch, a tag or a commit already",
                     )
-                    .hint("leave `--ref` out, or that part of the source"));
+                    .hint("choose the version in one place only"));
                 }
                 Self::Git(GitSource { reference: Some(reference), ..git })
             }
@@ -134,8 +134,7 @@ impl Source {
                 return Err(Error::new(
                     ErrorKind::InvalidSource,
                     "only repositories and packages have versions to choose from",
-                )
-                .hint("leave `--ref` out"));
+                ));
             }
         })
     }

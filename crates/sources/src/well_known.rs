@@ -62,9 +62,7 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
     }
     if entries.len() > MAX_SKILLS {
         let message = format!("{address} has more than {MAX_SKILLS} skills");
-        return Err(
-            Error::new(ErrorKind::Refused, message).hint("name the skills that you want with `--skill`")
-        );
+        return Err(Error::new(ErrorKind::Refused, message).hint("name the skills that you want"));
     }
     for (name, skill) in entries {
         let result = if is_new {

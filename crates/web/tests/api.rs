@@ -560,11 +560,11 @@ fn a_dashboard_that_is_not_served_has_no_routes() {
 
 /// Returns the reference page of the API that `document` describes.
 fn reference(document: &Value) -> String {
-    let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. This page is generated from the OpenAPI\n\
-        document that the server answers at `/api/v1/openapi.json`, which has the schemas of all answers.\n\n\
-        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. The cookie of a person that [signed in](../guides/signing-in.md) is accepted, too. `?skills=git,pdf-*` makes any request see fewer skills.\n\
+    let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. The\n\
+        OpenAPI document at `/api/v1/openapi.json` has the schemas of all answers.\n\n\
+        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. The cookie of a person that [signed in](../guides/operating.md#signing-in) is accepted, too. `?skills=git,pdf-*` makes any request see fewer skills.\n\
         - A skill that the token may not see does not exist, and is answered in the same way.\n\
-        - PUT takes an archive, `.tar.gz` or `.zip`, and always needs a token: see [serving a team](../guides/serving-a-team.md).\n\
+        - PUT takes an archive, `.tar.gz` or `.zip`, and always needs a token: see [operating a server](../guides/operating.md).\n\
         - POST takes `application/json`, and needs the token of a reviewer. What is sent by a cookie, of a person that signed in or of `rep dashboard --allow-write`, has the token of the pages as `X-CSRF-Token`.\n\
         - `rep dashboard` answers a browser that opened the address it printed, and all others with `not_opened`.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\

@@ -195,7 +195,7 @@ fn x104_the_url_of_a_request_limits_its_skills() {
     check(narrow, "?skills=*", &["alpha", "beta"]);
     check(narrow, "?skills=beta&skills=gamma", &["beta"]);
     let (status, reason) = post(all, "?skills=a%20b", "skills/list", json!({}));
-    let expect = "skills: `a%20b`: no skill's name holds ' ', so it matches nothing\n";
+    let expect = "skills: `a%20b`: no skill's name contains ' ', so it matches nothing\n";
     assert_eq!((status, reason.as_str()), (400, Some(expect)));
     let (status, reason) = post(bound, "?skills=alpha", "skills/list", json!({}));
     let reason = reason.as_str().unwrap();

@@ -253,7 +253,7 @@ impl Checks {
             }
             (None, Ok(_)) => self.ok("index", format!("{shown} is stale; the next search rebuilds it")),
             (_, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.ok("index", format!("{shown} does not exist yet; the first search makes it"));
+                self.ok("index", format!("{shown} is not built yet; the first search builds it"));
             }
             (_, Err(error)) => {
                 let hint = "every run that searches makes its own; correct the directory of the cache";

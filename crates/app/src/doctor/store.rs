@@ -22,7 +22,7 @@ impl Checks {
                 return self.add(Status::Warn, "store", why, Some(ADVICE));
             }
             if nearest != path && nearest.is_dir() {
-                return self.ok("store", format!("{location} does not exist yet"));
+                return self.ok("store", format!("{location}, not created yet"));
             }
         }
         match workspace.lazy_store().get().and_then(|store| store.check_fully().map(|()| store)) {

@@ -131,11 +131,11 @@ impl Decisions {
                     self.add("collision", format!("it wins over {} ({})", loser.path, loser.source));
                 }
                 let loadable = if is_refused {
-                    "active: it holds its name"
+                    "active: no other skill of this name comes before it"
                 } else if entry.allows_models() {
-                    "active: it holds its name and can be loaded"
+                    "active: agents can load it"
                 } else {
-                    "active: it holds its name; people can invoke it, models can neither see nor load it"
+                    "active: people can invoke it; agents can neither see nor load it"
                 };
                 self.add("state", loadable);
             }
@@ -205,15 +205,15 @@ impl Decisions {
         let catalog = library.snapshot.catalog(&options).map_err(|error| Error::no(error.to_string()))?;
         let tier = catalog.report.tiers.iter().find(|skill| skill.name == entry.name().as_str());
         let shown = match tier.map(|skill| skill.tier) {
-            None | Some(Tier::Omitted) => "left out for the sake of the budget",
+            None | Some(Tier::Omitted) => "left out, because the catalog has no room for it",
             Some(Tier::NameOnly) => "shown by its name only",
             Some(Tier::FirstSentence) => "shown with the first sentence of its description",
             Some(Tier::Full) => "shown with its whole description",
         };
         let budget = options
             .budget_tokens
-            .map_or("no budget".to_owned(), |budget| format!("a budget of {budget} tokens"));
-        self.add("catalog", format!("{shown}, under {budget}"));
+            .map_or("no limit of tokens".to_owned(), |budget| format!("a limit of {budget} tokens"));
+        self.add("catalog", format!("{shown}, with {budget}"));
         Ok(())
     }
 }

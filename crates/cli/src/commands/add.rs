@@ -30,7 +30,7 @@ pub(crate) use report::{described, print_skill};
 /// of a page of one; a path such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server;
 /// https://HOST with an index of skills, such as another rep serve; npm:PACKAGE or pypi:PACKAGE. What arrives
 /// is checked and shown before it is put in place, in .agents/skills of the project or of the user, and
-/// recorded in repertoire.lock. Scripts stay unapproved. A skill that is there is never overwritten.
+/// recorded in repertoire.lock. Scripts stay unapproved. An existing skill is never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
     /// The source of the skills

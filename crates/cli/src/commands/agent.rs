@@ -33,12 +33,12 @@ use crate::terminal_approver::{self, TerminalApprover};
 use crate::ui::{Style, Ui};
 use crate::wire::{ExecRequest, Workspace, report};
 
-/// Works on a task with a model that has nothing but skills
+/// Gives a task to a model whose only tools are skills
 ///
 /// As in `rep agent "Which month sold most in data/sales.csv?"`. The model gets the catalog, loads the skills that fit, and calls
 /// their tools in the sandbox. There is no shell and no editor. Without a task it is a conversation. `/name` at the start
 /// of a message and `$name` anywhere load a skill. The answer goes to standard output, everything else to standard error. The
-/// conversation is saved, and --resume goes on with it.
+/// conversation is saved, and --resume continues it.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct AgentArgs {
     agent: Option<String>,
     #[command(flatten)]
     service: ServiceArgs,
-    /// Go on with this conversation: its id, or `last`
+    /// Continue this conversation: its id, or `last`
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
     /// Give the model the tools of the MCP servers in this file, which looks like `.mcp.json`; they are not confined

@@ -334,5 +334,5 @@ fn tier_words(tier: Tier) -> &'static str {
 }
 
 fn warn_over_budget(ui: &mut Ui) -> Result<(), CliError> {
-    Ok(ui.warn("the catalog is over its budget even so")?)
+    Ok(ui.warn("the catalog exceeds its budget: nothing in it can be shortened further")?)
 }

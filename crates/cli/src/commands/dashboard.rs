@@ -26,11 +26,11 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 /// Maximum time for the opener to start the browser.
 const OPEN_TIME: Duration = Duration::from_secs(10);
 
-/// Opens a page with the skills: what there is, what it costs, what is used and what agents propose
+/// Opens a web page with the skills, their cost and use, and the changes that agents propose
 ///
 /// The page is served at a free port of this machine, for as long as the command runs, and cannot be reached
-/// from other machines. The printed address opens it in any of your browsers; without it, other accounts and
-/// tools of this machine get nothing. It shows the same library as the other commands.
+/// from other machines. The printed address opens it in any of your browsers. Other accounts and programs of this
+/// machine cannot see it without that address. It shows the same library as the other commands.
 /// https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/dashboard.md tells more.
 #[derive(Debug, Args)]
 pub(crate) struct DashboardArgs {

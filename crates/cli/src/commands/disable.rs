@@ -21,10 +21,10 @@ use crate::wire::{Library, Workspace};
 /// A disabled skill stays where it is, and does not exist for agents: no catalog, list, search or tool has
 /// it, and no MCP client is offered it. `rep list --all`, `rep explain` and `rep doctor` tell which file
 /// disables it. Its name is added to `disabled` in the user's configuration file, and everything else in the
-/// file stays as it is. Sessions and servers that run already follow when they are started again.
+/// file stays as it is. Restart running sessions and servers to apply a change.
 ///
 /// Clients that read skills from files do not ask rep. So links to the skill that `rep link`, `rep add` and
-/// `rep adopt` made are removed, and clients that read it still are told by their own switch: Claude Code by
+/// `rep adopt` made are removed, and clients that still read it are switched by their own settings: Claude Code by
 /// skillOverrides in settings.json, Codex by skills.config in config.toml, opencode by permission.skill in
 /// opencode.json. Each change is shown and recorded, and `rep enable` takes it back. A file that cannot be
 /// changed is reported, and the others are changed all the same; then the exit code is 1.
@@ -110,7 +110,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DisableArgs) -> Res
                 ui.hint("Codex switches off the skill at its path; for a copy in another project, run it there too")?;
             }
         }
-        ui.hint("sessions and servers that run already follow when they are started again")?;
+        ui.hint("restart running sessions and servers to apply this")?;
     }
     Ok(exit)
 }

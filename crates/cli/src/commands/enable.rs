@@ -101,7 +101,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EnableArgs) -> Resu
         }
         changes.iter().try_for_each(|changes| show(ui, workspace, changes, &WORDS))?;
         if !enabled.is_empty() {
-            ui.hint("sessions and servers that run already follow when they are started again")?;
+            ui.hint("restart running sessions and servers to apply this")?;
         }
     }
     for entry in patterns.iter().flat_map(|pattern| matched(&library.snapshot, pattern)) {

@@ -38,7 +38,7 @@ pub(crate) struct EventsArgs {
     /// The most events
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// Go on with events as they happen
+    /// Keep running, and print events as they happen
     #[arg(long)]
     follow: bool,
 }

@@ -18,7 +18,7 @@ use crate::globals::Globals;
 use crate::ui::{Align, Column, Style, Table, Ui, escape};
 use crate::wire::{Library, Workspace, shell_word, with_settings};
 
-/// Shows kits, and switches to some of them
+/// Shows kits, which are named choices of skills, and switches between them
 ///
 /// A kit is a choice of skills in the configuration: `[kits.web]` with `skills`, a list of names and patterns. While kits are in
 /// use, all other skills are disabled for everything that goes through `rep`: no catalog, list, search or tool has them, and no
@@ -31,7 +31,7 @@ pub(crate) enum KitAction {
     List,
 }
 
-/// Switches to kits, in place of those in use
+/// Uses these kits instead of the ones in use
 ///
 /// The choice is the user's own, for the project that the working directory is in; with `--shell` it is for one shell.
 #[derive(Debug, Args)]
@@ -107,7 +107,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -
     if !args.none {
         ui.hint("`rep kit use --none` uses all skills again")?;
     }
-    ui.hint("sessions and servers that run already follow when they are started again")?;
+    ui.hint("restart running sessions and servers to apply this")?;
     Ok(Exit::Success)
 }
 

@@ -90,7 +90,7 @@ fn standard_name(given: &str) -> Result<SkillName, CliError> {
         return Ok(name);
     }
     let reason = faults.first().map_or_else(|| "is empty".to_owned(), ToString::to_string);
-    let error = CliError::usage(format!("`{given}` is not a name for a skill: it {reason}"));
+    let error = CliError::usage(format!("`{given}` is not a valid name of a skill: it {reason}"));
     Err(match suggestion(given) {
         Some(name) => error.hint(format!("did you mean `{name}`?")),
         None => error,

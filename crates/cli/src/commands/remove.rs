@@ -152,7 +152,8 @@ fn named(
             other.as_str(),
             workspace.env.places().option(other)
         )),
-        false => error.hint("skills that something else put there are removed by hand, or by that"),
+        false => error
+            .hint("`rep add` did not install it: delete its directory, or use the program that installed it"),
     })
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     /// Let the script use the network
     #[arg(long, requires = "script")]
     network: bool,
-    /// The sandbox to run in; none confines nothing, whatever the tool does
+    /// The sandbox to run in; `none` runs the tool without any protection
     #[arg(long, value_name = "SANDBOX", value_parser = SandboxChoice::ALL.map(SandboxChoice::as_str))]
     sandbox: Option<String>,
     /// The arguments of the script

@@ -20,10 +20,9 @@ use crate::wire::Workspace;
 /// Shows which skills and files are used, which are not, and what they cost
 ///
 /// Counts what sessions and servers recorded, by whole days of UTC. A skill that was neither loaded, read nor
-/// run for 30 days is listed as not used, with the command that disables it. A skill that is not there for as
-/// long is not in the list, and while less than that is recorded, the list is of the time since recording
-/// began, and nothing is said about disabling. A session counts for this library if a skill of it was used or
-/// asked for in it.
+/// run for 30 days is listed as not used, with the command that disables it. Newer skills are left out. While
+/// fewer days are recorded, the list covers the time since recording began, and no skill is suggested for
+/// disabling. A session counts if a skill of this library was used or asked for in it.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// Count what happened within this time, such as 30d, 12h or 90m

@@ -50,7 +50,7 @@ pub(crate) struct UpdateArgs {
     /// Put copies in place whose conflicts are resolved
     #[arg(long, conflicts_with = "dry_run")]
     resolved: bool,
-    /// With --resolved: also take files without markers as the copy was written with them
+    /// With --resolved: also accept unchanged files of the copy that could not be merged and have no conflict markers
     #[arg(long, requires = "resolved")]
     force: bool,
     /// Take over the new names of skills that their source renamed

@@ -32,7 +32,7 @@ const READY: Duration = Duration::from_secs(120);
 /// The timeout of one wait for a change, after which the next begins; a subscription has no other end.
 const LISTEN: Duration = Duration::from_secs(3_600);
 
-/// Prints changes of the library as they are seen
+/// Prints each change of the library as it happens
 ///
 /// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's
 /// tokens, and the diagnostics that are new or resolved. It ends when it is interrupted, and watches whatever

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use repertoire_exec::{Aftermath, ExecErrorKind, GitUser, Job, RunEnding};
+use repertoire_exec::{CleanupProblem, ExecErrorKind, GitUser, Job, RunEnding};
 
 use crate::probe::Target;
 use crate::world::{World, sandboxes, stderr, stdout};
@@ -386,10 +386,15 @@ fn links_under_protected_names_stay() {
                 "{} {name}",
                 sandbox.name()
             );
-            left.push(Aftermath::ProtectedLinkRemoved { path, is_restored: true });
+            left.push(CleanupProblem::ProtectedLinkRemoved { path, is_restored: true });
         }
-        let is_told = outcome.aftermath == left;
-        assert!(outcome.aftermath.is_empty() || is_told, "{} {:?}", sandbox.name(), outcome.aftermath);
+        let is_told = outcome.cleanup_problems == left;
+        assert!(
+            outcome.cleanup_problems.is_empty() || is_told,
+            "{} {:?}",
+            sandbox.name(),
+            outcome.cleanup_problems
+        );
     }
 }
 
@@ -422,7 +427,7 @@ fn a_repository_is_read_with_its_git_directory_elsewhere_and_never_written() {
         let outcome = sandbox.run(&job).unwrap();
         let name = sandbox.name();
         assert_eq!(stdout(&outcome), "first\n", "{name} {}", stderr(&outcome));
-        assert!(outcome.aftermath.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
+        assert!(outcome.cleanup_problems.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
         assert!([tree(&world.path("project/.git")), tree(&world.path("linked"))] == before, "{name}");
         // A checkout elsewhere is not its business.
         job.grants.repository = Some(world.path("project"));
@@ -538,7 +543,7 @@ fn output_is_kept_if_the_cleanup_fails() {
         let outcome = sandbox.run(&job).unwrap();
         assert_eq!(stdout(&outcome), "said\n", "{} {}", sandbox.name(), stderr(&outcome));
         assert!(
-            matches!(outcome.aftermath.as_slice(), [Aftermath::NotSwept(_)]),
+            matches!(outcome.cleanup_problems.as_slice(), [CleanupProblem::NotSwept(_)]),
             "{} {outcome:?}",
             sandbox.name()
         );

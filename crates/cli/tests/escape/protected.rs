@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use repertoire_exec::{Aftermath, Job, RunEnding};
+use repertoire_exec::{CleanupProblem, Job, RunEnding};
 
 use crate::world::{World, sandboxes, stderr, stdout};
 
@@ -44,7 +44,7 @@ fn a_new_protected_name_ends_the_command() {
             let shown = format!("{} {text} {outcome:?}", sandbox.name());
             assert_eq!(outcome.ending, RunEnding::ProtectedName, "{shown}");
             assert!(outcome.refused.contains(&world.path("project").join(refused)), "{shown}");
-            assert!(outcome.aftermath.is_empty(), "{shown}");
+            assert!(outcome.cleanup_problems.is_empty(), "{shown}");
         }
     }
 }
@@ -107,11 +107,11 @@ fn a_protected_file_that_the_user_replaces_stays() {
         if name == "bubblewrap" {
             // The new file is not mounted read-only, so the command is ended.
             assert_eq!(outcome.ending, RunEnding::ProtectedName, "{outcome:?}");
-            let replaced = Aftermath::ProtectedFileReplaced(world.path("project/AGENTS.md"));
-            assert!(outcome.aftermath.contains(&replaced), "{outcome:?}");
+            let replaced = CleanupProblem::ProtectedFileReplaced(world.path("project/AGENTS.md"));
+            assert!(outcome.cleanup_problems.contains(&replaced), "{outcome:?}");
         } else {
             assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
-            assert!(outcome.aftermath.is_empty(), "{name} {outcome:?}");
+            assert!(outcome.cleanup_problems.is_empty(), "{name} {outcome:?}");
         }
     }
 }
@@ -150,7 +150,10 @@ fn files_that_the_user_checks_out_meanwhile_are_left_alone() {
         assert!(outcome.refused.is_empty(), "{name} {outcome:?}");
         assert_eq!(world.read("checkout/AGENTS.md"), "rules", "{name}");
         assert_eq!(world.read("checkout/src/CLAUDE.md"), "more rules", "{name}");
-        assert!(outcome.aftermath.iter().all(|one| matches!(one, Aftermath::CheckedOut(_))), "{name}");
+        assert!(
+            outcome.cleanup_problems.iter().all(|one| matches!(one, CleanupProblem::CheckedOut(_))),
+            "{name}"
+        );
         let status =
             Command::new("git").current_dir(&checkout).args(["status", "--porcelain"]).output().unwrap();
         let status = String::from_utf8(status.stdout).unwrap();

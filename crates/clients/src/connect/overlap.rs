@@ -33,7 +33,11 @@ impl Overlap {
     fn in_words(&self) -> String {
         let directories: Vec<String> =
             self.directories.iter().map(|directory| directory.display().to_string()).collect();
-        format!("{} from {}", count(self.names.len(), "skill"), directories.join(" and "))
+        format!(
+            "{} more than once, because it reads {}",
+            count(self.names.len(), "skill"),
+            directories.join(" and ")
+        )
     }
 }
 
@@ -109,8 +113,7 @@ impl ClientFiles {
     ) -> Option<(String, String)> {
         let overlap = self.read_often(client, names, 2);
         (!overlap.names.is_empty()).then(|| {
-            let (title, read) = (client.title(), overlap.in_words());
-            let message = format!("{title} reads {read}, each of them more than once");
+            let message = format!("{} offers {}", client.title(), overlap.in_words());
             (message, self.hint_about_directories(places, client, &overlap, present))
         })
     }
@@ -130,7 +133,7 @@ impl ClientFiles {
             if self.needing(client, directory, overlap, present).is_empty() {
                 let directory = directory.display();
                 return format!(
-                    "no other client here needs {directory}: remove these skills there, links with `rep link --undo`"
+                    "no other client needs {directory}: remove links there with `rep link --undo`, and copies once their edits are saved"
                 );
             }
         }

@@ -5,7 +5,7 @@ pub(crate) mod committed_file;
 #[cfg(unix)]
 pub(crate) mod host_git;
 #[cfg(unix)]
-pub(crate) mod obeyed;
+pub(crate) mod settings_paths;
 #[cfg(unix)]
 mod repository;
 pub(crate) mod settings;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{obeyed, settings};
+use super::{settings, settings_paths};
 use crate::{ExecError, ExecErrorKind};
 
 const NOT_MUTUAL: &str = "its .git leads to a git directory that does not name this checkout; `git worktree repair` repairs moved worktrees";
@@ -33,7 +33,7 @@ impl Repository {
         if metadata.is_dir() {
             return Ok(Self { own: inner.clone(), common: inner, top });
         }
-        let own = obeyed::pointed_at(&inner, &top).and_then(|own| own.canonicalize().ok());
+        let own = settings_paths::pointed_at(&inner, &top).and_then(|own| own.canonicalize().ok());
         let own = own.ok_or_else(|| refused(NO_POINTER))?;
         let common = worktree(&own, &inner).or_else(|| submodule(&own, &top));
         Ok(Self { common: common.ok_or_else(|| refused(NOT_MUTUAL))?, own, top })
@@ -48,18 +48,18 @@ impl Repository {
 
 /// Returns the shared git directory, if `own` is that of the linked worktree whose `.git` is `inner`.
 fn worktree(own: &Path, inner: &Path) -> Option<PathBuf> {
-    let common = own.join(obeyed::pointer(&own.join("commondir"))?).canonicalize().ok()?;
-    let back = own.join(obeyed::pointer(&own.join("gitdir"))?);
+    let common = own.join(settings_paths::pointer(&own.join("commondir"))?).canonicalize().ok()?;
+    let back = own.join(settings_paths::pointer(&own.join("gitdir"))?);
     // The last name is the `.git` file itself; a symbolic link there is not followed.
     let back = back.parent()?.canonicalize().ok()?.join(back.file_name()?);
-    let is_one = own.parent() == Some(&common.join("worktrees")) && obeyed::is_directory(&common);
+    let is_one = own.parent() == Some(&common.join("worktrees")) && settings_paths::is_directory(&common);
     (is_one && back == inner).then_some(common)
 }
 
 /// Returns `own`, if it is the git directory of the submodule at `top`.
 fn submodule(own: &Path, top: &Path) -> Option<PathBuf> {
     let tree = settings::value(&own.join("config"), "core", "worktree")?;
-    let is_one = obeyed::is_directory(own) && own.join(tree).canonicalize().ok()? == top;
+    let is_one = settings_paths::is_directory(own) && own.join(tree).canonicalize().ok()? == top;
     is_one.then(|| own.to_owned())
 }
 

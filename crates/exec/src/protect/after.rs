@@ -31,7 +31,7 @@ const REFUSED: &str = "refused";
 const MAX_NAMES: usize = 64;
 /// The longest name of a file, in bytes.
 const MAX_NAME: usize = 255;
-/// The most passes of renaming: a new name may be another obeyed path.
+/// The most passes of renaming: a new name may be another protected path.
 const MAX_ROUNDS: usize = 8;
 
 /// A file or directory that was renamed because of its protected name.
@@ -106,7 +106,7 @@ fn sweep_until(granted: &[WritableGrant], ended: Option<SystemTime>, until: Inst
     for writable in granted {
         renames.rename_at_top(writable);
         renames.walk(writable, until);
-        renames.rename_obeyed(writable);
+        renames.rename_by_path(writable);
     }
     renames
 }
@@ -186,13 +186,13 @@ impl RenamedFiles {
         }
     }
 
-    /// Renames new files at paths that are obeyed for another reason than their name.
-    fn rename_obeyed(&mut self, writable: &WritableGrant) {
+    /// Renames new files at paths that are protected for another reason than their name.
+    fn rename_by_path(&mut self, writable: &WritableGrant) {
         for _ in 0..MAX_ROUNDS {
             let is_new = |path: &&PathBuf| {
                 fs::symlink_metadata(path).is_ok_and(|metadata| !self.is_users(writable, path, &metadata))
             };
-            let new: Vec<PathBuf> = writable.obeyed.iter().filter(is_new).cloned().collect();
+            let new: Vec<PathBuf> = writable.also_protected.iter().filter(is_new).cloned().collect();
             let before = self.refused.len();
             for path in new.into_iter().filter(|path| !self.left.contains(path)).collect::<Vec<_>>() {
                 self.rename(writable, path);

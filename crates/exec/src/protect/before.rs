@@ -8,7 +8,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::git::obeyed::ObeyedPaths;
+use crate::git::settings_paths::SettingsPaths;
 use crate::protect::entry::{ExcludedPaths, ProtectedEntry};
 use crate::protect::listing::{Budget, ListingError, ProtectedListing};
 use crate::protect::names;
@@ -23,8 +23,8 @@ const HOOKS: &str = "hooks";
 #[derive(Debug, Default)]
 pub(crate) struct ProtectedPaths {
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
-    /// Paths that are obeyed for another reason than their name, existing or not.
-    pub(crate) obeyed: BTreeSet<PathBuf>,
+    /// Paths that are protected for another reason than their name, existing or not.
+    pub(crate) also_protected: BTreeSet<PathBuf>,
     /// The directories that are not protected.
     pub(crate) directories: Vec<PathBuf>,
     /// A path that could not be checked.
@@ -48,7 +48,7 @@ impl ProtectedPaths {
             top,
             never,
             named,
-            everywhere: ObeyedPaths::by_user(never.git),
+            everywhere: SettingsPaths::by_user(never.git),
             budget: Budget::new(MAX_ENTRIES, until),
             found: Self::default(),
         };
@@ -65,7 +65,7 @@ impl ProtectedPaths {
         let directories: HashSet<PathBuf> = directories.map(|(path, _)| path.clone()).collect();
         let is_within = |path: &Path| path.ancestors().skip(1).any(|above| directories.contains(above));
         self.protected.retain(|path, _| !is_within(path));
-        self.obeyed.retain(|path| !is_within(path));
+        self.also_protected.retain(|path| !is_within(path));
         self
     }
 }
@@ -76,7 +76,7 @@ struct Search<'a> {
     /// Paths that the host or settings of git name, and that are protected whatever is there.
     named: HashSet<PathBuf>,
     /// Paths that the user's git settings point at in every repository.
-    everywhere: ObeyedPaths,
+    everywhere: SettingsPaths,
     budget: Budget,
     found: ProtectedPaths,
 }
@@ -129,7 +129,7 @@ impl Search<'_> {
 
     /// Follows all protected paths in the directory, and those in its parents within the same project.
     fn follow_all(&mut self, root: &Path) {
-        self.named.clone().into_iter().for_each(|path| self.obey(path));
+        self.named.clone().into_iter().for_each(|path| self.protect_path(path));
         let checkout = self.top.ancestors().skip(1).find(|above| has_git(above));
         let is_near =
             |above: &&Path| above.starts_with(root) || checkout.is_some_and(|top| above.starts_with(top));
@@ -142,14 +142,14 @@ impl Search<'_> {
     fn follow(&mut self, place: &Path) {
         let Ok(metadata) = fs::symlink_metadata(place) else { return };
         if metadata.is_symlink() {
-            verified_path::trail(place).into_iter().skip(1).for_each(|hop| self.obey(hop));
+            verified_path::trail(place).into_iter().skip(1).for_each(|hop| self.protect_path(hop));
         }
         let is_git = place.file_name().is_some_and(names::is_git);
         if is_git {
             let tree = place.parent().unwrap_or(place);
-            let own = ObeyedPaths::by_repository(place, tree, self.never.git);
+            let own = SettingsPaths::by_repository(place, tree, self.never.git);
             let paths: Vec<PathBuf> = own.in_tree(tree).chain(self.everywhere.in_tree(tree)).collect();
-            paths.iter().flat_map(|path| verified_path::trail(path)).for_each(|hop| self.obey(hop));
+            paths.iter().flat_map(|path| verified_path::trail(path)).for_each(|hop| self.protect_path(hop));
         }
         let inner = metadata.is_dir().then(|| place.to_owned()).into_iter();
         let hooks = is_git.then(|| place.join(HOOKS)).into_iter();
@@ -160,14 +160,14 @@ impl Search<'_> {
             {
                 // A link to a parent is left out: it would protect everything.
                 let leads = verified_path::trail(&entry.path()).into_iter().skip(1);
-                leads.filter(|hop| !place.starts_with(hop)).for_each(|hop| self.obey(hop));
+                leads.filter(|hop| !place.starts_with(hop)).for_each(|hop| self.protect_path(hop));
             }
         }
     }
 
-    fn obey(&mut self, path: PathBuf) {
+    fn protect_path(&mut self, path: PathBuf) {
         if path.starts_with(self.top)
-            && self.found.obeyed.insert(path.clone())
+            && self.found.also_protected.insert(path.clone())
             && let Ok(metadata) = fs::symlink_metadata(&path)
         {
             self.protect(path, &metadata);

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
-use crate::git::obeyed::{self, GitDirParts};
+use crate::git::settings_paths::{self, GitDirParts};
 use crate::protect::after::{self, Rename, RenamedFiles};
 use crate::protect::names;
 use crate::protect::writable::WritableGrant;
@@ -176,7 +176,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks up the protected names at the top of the grants, where most of them are obeyed: a command that
+    /// Looks up the protected names at the top of the grants, where most of them are used: a command that
     /// makes many events must not gain time by them.
     fn look_up_top(&mut self) {
         for grant in self.granted {
@@ -223,13 +223,14 @@ impl<'a> Watch<'a> {
         };
         let is_held = grant.is_held(&path);
         let is_protected =
-            names::is_protected_in(directory.file_name(), name) || grant.obeyed.contains(&path);
+            names::is_protected_in(directory.file_name(), name) || grant.also_protected.contains(&path);
         let is_read = names::is_read_by_git(name);
-        let is_part = GitDirParts::is_part(name) && obeyed::may_be_directory(directory);
+        let is_part = GitDirParts::is_part(name) && settings_paths::may_be_directory(directory);
         if !(is_held || is_protected || is_read || is_part) {
             return;
         }
-        let found = if is_held || is_protected || is_read { path } else { directory.join(obeyed::HEAD) };
+        let found =
+            if is_held || is_protected || is_read { path } else { directory.join(settings_paths::HEAD) };
         let Ok(metadata) = fs::symlink_metadata(&found) else {
             // It was renamed or removed since, by whomever.
             self.findings.is_alarmed |= is_protected && !is_held;

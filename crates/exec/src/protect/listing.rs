@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::git::obeyed;
+use crate::git::settings_paths;
 use crate::protect::names;
 
 /// The number of entries between two checks of the time.
@@ -78,7 +78,7 @@ impl ProtectedListing {
             return Err(ListingError::Spent);
         }
         let (mut entries, mut parts, mut is_skill, mut head) =
-            (Vec::new(), obeyed::GitDirParts::default(), false, None);
+            (Vec::new(), settings_paths::GitDirParts::default(), false, None);
         for entry in fs::read_dir(directory).map_err(|error| unlisted(&error))? {
             let entry = entry.map_err(|error| unlisted(&error))?;
             if !budget.take() {
@@ -93,7 +93,7 @@ impl ProtectedListing {
             let name = entry.file_name();
             parts.note(&name);
             is_skill |= names::is_named(&name, "SKILL.md");
-            if names::is_named(&name, obeyed::HEAD) {
+            if names::is_named(&name, settings_paths::HEAD) {
                 head = Some(name.clone());
             }
             let is_protected = is_protected(directory, &name, &metadata);

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::git::obeyed;
+use crate::git::settings_paths;
 use crate::protect::before::ProtectedPaths;
 use crate::protect::entry::{ExcludedPaths, ProtectedEntry};
 use crate::protect::names;
@@ -16,7 +16,7 @@ use crate::{ExecError, ExecErrorKind};
 /// Time limit of the search for protected names before a run.
 const SURVEY_TIME: Duration = Duration::from_secs(20);
 
-const OBEYED: &str = "agents, shells, git or Repertoire itself obey it";
+const PROTECTED: &str = "agents, shells, git or Repertoire itself obey it";
 const LINK_TARGET: &str = "a symbolic link that agents, shells or git obey leads to it";
 const ELSEWHERE: &str = "it is not in the granted directory";
 const LINKED: &str = "its path contains a symbolic link";
@@ -30,8 +30,8 @@ pub(crate) struct WritableGrant {
     pub(crate) pinned: VerifiedPath,
     /// Protected files and directories in it.
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
-    /// Paths in it that are obeyed for another reason than their name, existing or not.
-    pub(crate) obeyed: BTreeSet<PathBuf>,
+    /// Paths in it that are protected for another reason than their name, existing or not.
+    pub(crate) also_protected: BTreeSet<PathBuf>,
     /// Its other directories, itself included.
     pub(super) directories: Vec<PathBuf>,
     /// The paths of protected entries by device and inode.
@@ -58,16 +58,16 @@ pub(crate) fn writable(
         return Err(refused(LINKED));
     }
     // All components count, also those above the granted directory.
-    let above = obeyed::obeyed_above(&real, never.git);
+    let above = settings_paths::settings_paths_above(&real, never.git);
     let above: Vec<PathBuf> = above.iter().flat_map(|path| verified_path::trail(path)).collect();
     let mut within = real.ancestors().take_while(|above| above.starts_with(root));
-    let is_obeyed = names::is_protected(&real)
+    let is_protected = names::is_protected(&real)
         || never.own.iter().any(|own| real.starts_with(own))
         || real.ancestors().any(is_skill)
-        || within.any(obeyed::may_be_directory)
-        || above.iter().any(|obeyed| real.starts_with(obeyed));
-    if is_obeyed {
-        return Err(refused(OBEYED));
+        || within.any(settings_paths::may_be_directory)
+        || above.iter().any(|path| real.starts_with(path));
+    if is_protected {
+        return Err(refused(PROTECTED));
     }
     let pinned = VerifiedPath::at(&real).map_err(invalid)?;
     let before = ProtectedPaths::find(&real, root, above, never, Instant::now() + SURVEY_TIME);
@@ -78,7 +78,7 @@ pub(crate) fn writable(
     if before.protected.contains_key(&real) {
         return Err(refused(LINK_TARGET));
     }
-    let mut grant = WritableGrant::new(pinned, before.protected, before.obeyed);
+    let mut grant = WritableGrant::new(pinned, before.protected, before.also_protected);
     grant.directories = before.directories;
     Ok(grant)
 }
@@ -99,12 +99,12 @@ impl WritableGrant {
     pub(crate) fn new(
         pinned: VerifiedPath,
         protected: BTreeMap<PathBuf, ProtectedEntry>,
-        obeyed: BTreeSet<PathBuf>,
+        also_protected: BTreeSet<PathBuf>,
     ) -> Self {
         let by_inode = protected.iter();
         let by_inode =
             by_inode.map(|(path, entry)| ((entry.pinned.device, entry.pinned.inode), path.clone())).collect();
-        Self { pinned, protected, obeyed, directories: Vec::new(), by_inode }
+        Self { pinned, protected, also_protected, directories: Vec::new(), by_inode }
     }
 
     /// Returns whether a protected file or directory existed at `path` that no command can replace. A

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::commit::Commit;
 use super::executor::Executor;
 use super::jobs::{CancelOnDrop, is_ending};
-use crate::git::obeyed::{self, ObeyedFiles};
+use crate::git::settings_paths::{self, ProtectedFiles};
 use crate::git::{GitOutcome, Repository, UserGit};
 use crate::{Cancel, GitUser};
 
@@ -152,7 +152,7 @@ impl HostCall {
         if self.command == HostCommand::GitPush {
             arguments.push(format!("{branch}:{branch}"));
         }
-        if let Some(path) = self.obeyed(written.unwrap_or_default().split('\0')) {
+        if let Some(path) = self.protected(written.unwrap_or_default().split('\0')) {
             return Err(format!(
                 "it would write `{path}`, which agents, shells or git obey; the user has to do it in a shell"
             ));
@@ -163,9 +163,9 @@ impl HostCall {
     /// Returns the first of `paths` that agents, shells or git obey.
     ///
     /// A command in the sandbox cannot create such files, but it can commit them without a checkout.
-    fn obeyed<'a>(&self, mut paths: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-        let obeyed = ObeyedFiles::of(&self.repository.top, &self.user);
-        paths.find(|path| obeyed.contains(Path::new(path)))
+    fn protected<'a>(&self, mut paths: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+        let files = ProtectedFiles::of(&self.repository.top, &self.user);
+        paths.find(|path| files.contains(Path::new(path)))
     }
 
     fn git<'a>(&'a self, variables: &'a [(String, String)]) -> UserGit<'a> {
@@ -224,7 +224,7 @@ impl HostCall {
         let message = self.commit.as_ref().map(|commit| commit.message.as_str());
         let mut outcome = git.run(&self.arguments, message, deadline, cancel)?;
         // The rebase of this call, and not one that the user started meanwhile.
-        let original = obeyed::pointer(&self.repository.own.join("rebase-merge/orig-head"));
+        let original = settings_paths::pointer(&self.repository.own.join("rebase-merge/orig-head"));
         if self.command == HostCommand::GitRebase && original.as_ref() == Some(&self.head) {
             // Tools cannot conclude a rebase with conflicts. It is undone even if the time is up or the call was cancelled.
             let abort = ["-c", NO_HOOKS, "rebase", "--abort"].map(str::to_owned);

@@ -7,7 +7,7 @@ use repertoire_model::answer::ToolResult;
 use repertoire_model::toolbox::OutputForm;
 
 use super::command::RAISED;
-use crate::{Aftermath, ExceededLimit, Output, RunEnding, RunOutcome};
+use crate::{CleanupProblem, ExceededLimit, Output, RunEnding, RunOutcome};
 use repertoire::tool::quoted;
 
 /// The format of a result.
@@ -40,10 +40,11 @@ pub(super) fn result(
         let shown = listed(outcome.refused.iter(), directory);
         result.notes.push(format!("It created files under protected names; they were renamed to {shown}."));
     }
-    if !outcome.aftermath.is_empty() {
+    if !outcome.cleanup_problems.is_empty() {
         // A problem after the run is an error even if the command succeeded.
         let how = Some(ending(outcome.ending, reading.timeout)).filter(|_| !outcome.ending.is_success());
-        let told: Vec<String> = how.into_iter().chain(aftermath(&outcome.aftermath, directory)).collect();
+        let told: Vec<String> =
+            how.into_iter().chain(cleanup_problems(&outcome.cleanup_problems, directory)).collect();
         result.error = Some(told.join("; "));
         result.text = stdout;
         let errors = text(&outcome.stderr, "error output", &mut result.notes);
@@ -79,16 +80,16 @@ pub(super) fn result(
 }
 
 /// Returns the problems after a run for a model, without paths of the machine.
-fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
+fn cleanup_problems(all: &[CleanupProblem], directory: Option<&Path>) -> Vec<String> {
     let mut unswept: Vec<&PathBuf> = Vec::new();
     let mut replaced: Vec<&PathBuf> = Vec::new();
     let mut checked_out: Vec<&PathBuf> = Vec::new();
     let mut others = Vec::new();
     for one in all {
         match one {
-            Aftermath::NotSwept(path) => unswept.push(path),
-            Aftermath::ProtectedFileReplaced(path) => replaced.push(path),
-            Aftermath::CheckedOut(path) => checked_out.push(path),
+            CleanupProblem::NotSwept(path) => unswept.push(path),
+            CleanupProblem::ProtectedFileReplaced(path) => replaced.push(path),
+            CleanupProblem::CheckedOut(path) => checked_out.push(path),
             other => others.push(other.to_string()),
         }
     }
@@ -173,7 +174,7 @@ mod tests {
             stderr: output(stderr),
             elapsed: Duration::from_secs(1),
             refused: Vec::new(),
-            aftermath: Vec::new(),
+            cleanup_problems: Vec::new(),
         };
         let reading = ResultFormat {
             output: reading.0,
@@ -216,7 +217,7 @@ mod tests {
             stderr: Output::default(),
             elapsed: Duration::ZERO,
             refused: Vec::new(),
-            aftermath: Vec::new(),
+            cleanup_problems: Vec::new(),
         };
         let reading = ResultFormat {
             output: OutputForm::Text,
@@ -227,7 +228,11 @@ mod tests {
         let notes = result("s", "t", &outcome, Some(Path::new("/w/sub")), reading).notes;
         let refused =
             (0..12).map(|number| PathBuf::from(format!("/w/sub/src/CLAUDE.md.refused-{number}"))).collect();
-        let lost = RunOutcome { aftermath: vec![Aftermath::NotSwept("/w/x".into())], refused, ..outcome };
+        let lost = RunOutcome {
+            cleanup_problems: vec![CleanupProblem::NotSwept("/w/x".into())],
+            refused,
+            ..outcome
+        };
         let told = result("s", "t", &lost, Some(Path::new("/w/sub")), reading);
         let error = told.error.unwrap();
         assert!(error.starts_with("files that it created") && error.ends_with("in `../x`"), "{error}");

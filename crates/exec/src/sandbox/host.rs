@@ -21,7 +21,7 @@ use crate::protect::during::{Watch, WatchFindings};
 use crate::protect::put_back::{RestoredFiles, put_back};
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
-use crate::{Aftermath, Cancel, ExecError, ExecErrorKind, Job, Output, RunEnding, RunOutcome};
+use crate::{Cancel, CleanupProblem, ExecError, ExecErrorKind, Job, Output, RunEnding, RunOutcome};
 
 /// Grace period of a launcher beyond the timeout of the command, to start, to kill all processes and to clean up.
 const GRACE: Duration = Duration::from_secs(10);
@@ -85,21 +85,25 @@ pub(crate) fn run(
     let watch = Watch::start(granted, has_mounts);
     let began = SystemTime::now();
     let mut finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag)?;
-    // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
+    // This comes first, so that no protected file is left whatever fails or takes long afterwards.
     let renames = after::sweep(granted);
     let is_refused = finished.findings.is_alarm() || !renames.refused.is_empty();
     let mut refused = std::mem::take(&mut finished.findings.renames.refused);
     refused.extend(renames.refused);
     let git = grants.git.as_ref().map(|git| git.path.as_path());
     let RestoredFiles { refused, restored } = put_back(git, began, &refused);
-    let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
+    let mut cleanup_problems: Vec<CleanupProblem> =
+        renames.left.into_iter().map(CleanupProblem::NotSwept).collect();
     let removed = after::restore(links).into_iter();
-    aftermath.extend(
-        removed
-            .map(|RemovedLink { path, is_restored }| Aftermath::ProtectedLinkRemoved { path, is_restored }),
+    cleanup_problems.extend(
+        removed.map(|RemovedLink { path, is_restored }| CleanupProblem::ProtectedLinkRemoved {
+            path,
+            is_restored,
+        }),
     );
-    aftermath.extend(restored.into_iter().map(Aftermath::CheckedOut));
-    aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
+    cleanup_problems.extend(restored.into_iter().map(CleanupProblem::CheckedOut));
+    cleanup_problems
+        .extend(finished.findings.replaced.iter().cloned().map(CleanupProblem::ProtectedFileReplaced));
     let LauncherResult { report, stdout, stderr, detail, .. } = finished;
     drop(scratch);
     drop(journal);
@@ -110,7 +114,7 @@ pub(crate) fn run(
         stderr,
         elapsed: start.elapsed(),
         refused,
-        aftermath: aftermath.clone(),
+        cleanup_problems: cleanup_problems.clone(),
     };
     let failed = match report {
         Some(LauncherMessage::Ended(ending)) => return Ok((outcome(ending, stdout, stderr), detail)),
@@ -127,8 +131,8 @@ pub(crate) fn run(
         }
         _ => ExecError::new(ExecErrorKind::Launcher).saying("it ended without a report"),
     };
-    // A problem after the run is reported before the failure: an obeyed file may be left.
-    match aftermath.first() {
+    // A problem after the run is reported before the failure: a protected file may be left.
+    match cleanup_problems.first() {
         Some(left) => Err(ExecError::new(ExecErrorKind::Io).saying(format!("{left} ({failed})"))),
         None => Err(failed),
     }

@@ -24,13 +24,13 @@ pub(super) struct Fit {
 
 /// Returns the text with as many descriptions as `budget` pays for, and with every name unless there is a ranking.
 pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
-    let mut purse = Purse::new(page, budget);
-    let turns = purse.spend();
+    let mut allocator = BudgetAllocator::new(page, budget);
+    let turns = allocator.spend();
     loop {
-        let text = page.tiered(&purse.tiers);
+        let text = page.tiered(&allocator.tiers);
         let tokens = page.options.tokenizer.count(&text);
-        if tokens <= budget || !(purse.give_back(tokens - budget) || purse.name_the_best()) {
-            return Fit { text, tokens, reasons: purse.reasons(), tiers: purse.tiers, turns };
+        if tokens <= budget || !(allocator.give_back(tokens - budget) || allocator.name_the_best()) {
+            return Fit { text, tokens, reasons: allocator.reasons(), tiers: allocator.tiers, turns };
         }
     }
 }
@@ -49,7 +49,7 @@ struct Purchase {
 ///
 /// Each entry is counted alone, with its line break. Hardly a token spans one, so the sum is nearly the count
 /// of the whole; the count at the end settles the rest.
-struct Purse<'a> {
+struct BudgetAllocator<'a> {
     page: &'a Page<'a>,
     left: usize,
     tiers: Vec<Tier>,
@@ -60,8 +60,8 @@ struct Purse<'a> {
     best: Option<(usize, Reason)>,
 }
 
-impl<'a> Purse<'a> {
-    /// Returns a purse that has paid for the frame and for every name, unless there is a ranking and the
+impl<'a> BudgetAllocator<'a> {
+    /// Returns an allocator that has paid for the frame and for every name, unless there is a ranking and the
     /// names take more than half of what the frame leaves: then the descriptions of the skills that the task
     /// needs come first.
     fn new(page: &'a Page<'a>, budget: usize) -> Self {
@@ -80,7 +80,7 @@ impl<'a> Purse<'a> {
         Self { page, left, tiers, paid, purchases: Vec::new(), best: None }
     }
 
-    /// Returns a purse that has paid for the frame, and for the name of the highlighted skill.
+    /// Returns an allocator that has paid for the frame, and for the name of the highlighted skill.
     fn of_some(page: &'a Page<'a>, budget: usize) -> Self {
         let total = page.items.len();
         let frame = page.options.tokenizer.count(&page.frame_of_some());
@@ -360,9 +360,9 @@ mod tests {
         let entry = |&(name, description)| CatalogEntry { name, description, location: None };
         let items = prepare(&SKILLS.iter().map(entry).collect::<Vec<_>>(), &options).unwrap();
         let page = Page::new(&items, &options);
-        let mut purse = Purse { left: spare, ..Purse::new(&page, 0) };
-        purse.spend();
-        purse.tiers
+        let mut allocator = BudgetAllocator { left: spare, ..BudgetAllocator::new(&page, 0) };
+        allocator.spend();
+        allocator.tiers
     }
 
     #[test]
@@ -396,11 +396,11 @@ mod tests {
         let entry = |&(name, description)| CatalogEntry { name, description, location: None };
         let items = prepare(&SKILLS.iter().map(entry).collect::<Vec<_>>(), &options).unwrap();
         let page = Page::new(&items, &options);
-        let mut purse = Purse { left: 16, ..Purse::new(&page, 0) };
-        purse.spend();
-        assert!(purse.give_back(5));
-        assert_eq!(purse.tiers, [NameOnly, Full, NameOnly, NameOnly]);
-        assert!(purse.give_back(1));
-        assert!(!purse.give_back(1));
+        let mut allocator = BudgetAllocator { left: 16, ..BudgetAllocator::new(&page, 0) };
+        allocator.spend();
+        assert!(allocator.give_back(5));
+        assert_eq!(allocator.tiers, [NameOnly, Full, NameOnly, NameOnly]);
+        assert!(allocator.give_back(1));
+        assert!(!allocator.give_back(1));
     }
 }

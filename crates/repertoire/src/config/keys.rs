@@ -403,7 +403,7 @@ pub const KEYS: &[Key] = &[
     key!("http.trusted_proxies" ValueKind::Words, Words http_proxies, strings, None, "Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, as in `10.0.0.7` or `10.0.0.0/8`."),
     key!("http.public_url" ValueKind::Text, Word http_public_url, quoted, Some("serve --public-url"), "The address that people reach the HTTP server at if a proxy is in front of it, as in `https://skills.example.com`."),
     key!("http.drain_seconds" ValueKind::Number(0, 300), Number http_drain, number, None, "The seconds after SIGTERM in which the HTTP server goes on serving while `/readyz` answers 503, so that proxies send requests elsewhere before it stops; a second signal ends the wait."),
-    key!("oidc.issuer" ValueKind::Text, Word oidc.issuer, quoted, None, "The provider of OpenID Connect that people sign in at, as it calls itself; `https`, or `http` on this machine. Empty for none; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/signing-in.md."),
+    key!("oidc.issuer" ValueKind::Text, Word oidc.issuer, quoted, None, "The provider of OpenID Connect that people sign in at, as it calls itself; `https`, or `http` on this machine. Empty for none; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/operating.md#signing-in."),
     key!("oidc.client_id" ValueKind::Text, Word oidc.client_id, quoted, None, "The name under which the provider knows the server."),
     Key {
         name: "oidc.client_secret_file",
@@ -446,7 +446,7 @@ pub const KEYS: &[Key] = &[
         },
         "How far skills are trusted to run something: at once, once a person approved them, or never. `project` is for those of the project, `user` for those of the user's own directories, `configured` for those of configured directories, of packs, plugins and packages, and of `--root`."),
     key!("exec.scripts_read" ValueKind::Switch, Switch exec.scripts_read, switch, Some("run --read"), "Whether scripts, which cannot ask for anything, may read the working directory."),
-    key!("search.embeddings" words of Embeddings, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/embeddings.md."),
+    key!("search.embeddings" words of Embeddings, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/search-by-meaning.md."),
     key!("search.url" ValueKind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
     key!("search.model" ValueKind::Text, Word search.model, quoted, None, "The model of that server."),
     key!("search.key_env" ValueKind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),

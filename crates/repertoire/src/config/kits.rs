@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(faults("kits.web.skills = \"a\""), ["bad value for `kits.web.skills`"]);
         assert_eq!(faults("kits.web = { skills = [], skill = [] }"), ["unknown key `kits.web.skill`"]);
         assert_eq!(faults("[kits.\"a b\"]\nskills = []"), ["`a b` is not a valid name for a kit"]);
-        let bad = "bad pattern in `kits.web.skills`: no skill's name holds '[', so it matches nothing";
+        let bad = "bad pattern in `kits.web.skills`: no skill's name contains '[', so it matches nothing";
         assert_eq!(faults("kits.web.skills = [\"[\"]"), [bad]);
     }
 

@@ -375,7 +375,7 @@ mod tests {
     fn a_bad_pattern_is_an_error() {
         assert_eq!(
             faults("proposals.locked = [\"git-*\", \"[\", \"user:*\"]"),
-            ["bad pattern in `proposals.locked`: no skill's name holds '[', so it matches nothing"]
+            ["bad pattern in `proposals.locked`: no skill's name contains '[', so it matches nothing"]
         );
     }
 
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(faults("[agents.a]\nbind.x = \"hidde\""), ["bad value for `agents.a.bind.x`"]);
         assert_eq!(
             faults("[agents.a]\nskills.deny = [\"a b\"]"),
-            ["bad pattern in `agents.a.skills.deny`: no skill's name holds ' ', so it matches nothing"]
+            ["bad pattern in `agents.a.skills.deny`: no skill's name contains ' ', so it matches nothing"]
         );
     }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, Params};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// Maximum characters of a task.
 const MAX_TASK_CHARS: usize = 20_000;
@@ -42,17 +42,17 @@ pub(crate) struct CatalogQuery {
 
 /// Answers with a catalog.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<CatalogQuery>,
 ) -> Result<Answer<CatalogView>, ApiError> {
-    Ok(Answer(catalog(&asker, &query).await?))
+    Ok(Answer(catalog(&ctx, &query).await?))
 }
 
 /// Returns the catalog that `query` asks for.
-pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<CatalogView, ApiError> {
-    let library = &asker.view.shared.library;
+pub(crate) async fn catalog(ctx: &RequestContext, query: &CatalogQuery) -> Result<CatalogView, ApiError> {
+    let library = &ctx.view.shared.library;
     let agent = match query.agent.as_deref().filter(|agent| !agent.is_empty()) {
-        Some(name) if asker.sees_all() => Some(
+        Some(name) if ctx.sees_all() => Some(
             library
                 .agent(name)
                 .map_err(|_| ApiError::not_found(format!("there is no agent `{name}`")))?
@@ -65,7 +65,7 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
         Some(agent) => {
             library.open_session(&SessionRequest::of(&agent.name).without_reload()).await?.catalog_options()
         }
-        None => asker.view.session.catalog_options(),
+        None => ctx.view.session.catalog_options(),
     };
     if let Some(format) = query.format.as_deref().filter(|format| !format.is_empty()) {
         let known = || ApiError::invalid("format: xml, list, menu, bracket, markdown, json or compat");
@@ -86,7 +86,7 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
     let mut task = Task::new(text);
     task.epoch = query.epoch.unwrap_or_default();
     let snapshot = library.snapshot();
-    let view = Arc::clone(&asker.view);
+    let view = Arc::clone(&ctx.view);
     let sees =
         move |entry: &Entry| view.sees(entry) && agent.as_ref().is_none_or(|agent: &Agent| agent.sees(entry));
     let ranking = if task.is_blank() {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::dashboard::{Asker, Changes, ChangesSender, Streams};
+use crate::dashboard::{Changes, ChangesSender, RequestContext, Streams};
 use crate::server_state::ServerState;
 
 /// The interval of looks at the store.
@@ -42,14 +42,14 @@ pub(crate) struct ChangeNotice {
 
 /// Answers with a stream of notices.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Extension(streams): Extension<Streams>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let sender = sender(&asker);
+    let sender = sender(&ctx);
     let mut changes = sender.subscribe();
     let known = *changes.borrow_and_update();
     let end = Instant::now() + MAX_AGE;
-    let view = (!asker.sees_all()).then(|| NarrowView::new(&asker));
+    let view = (!ctx.sees_all()).then(|| NarrowView::new(&ctx));
     let pending = Vec::new();
     let state = StreamState { changes, known, pending, sent: 0, is_new: true, end, view, sender, streams };
     let notices = stream::unfold(state, |mut state| async move {
@@ -131,8 +131,8 @@ struct NarrowView {
 }
 
 impl NarrowView {
-    fn new(asker: &Asker) -> Self {
-        let view = Arc::clone(&asker.view);
+    fn new(ctx: &RequestContext) -> Self {
+        let view = Arc::clone(&ctx.view);
         Self { skills: fingerprint(&view), view, tick: Instant::now() + NARROW_INTERVAL }
     }
 
@@ -166,8 +166,8 @@ fn fingerprint(view: &AgentView) -> u64 {
 }
 
 /// Returns the sender of changes, and starts to look for them if nobody waited for any.
-fn sender(asker: &Asker) -> Arc<ChangesSender> {
-    let shared = &asker.server;
+fn sender(ctx: &RequestContext) -> Arc<ChangesSender> {
+    let shared = &ctx.server;
     let mut known = shared.dashboard.changes.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(sender) = known.upgrade() {
         return sender;

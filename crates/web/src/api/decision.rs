@@ -7,7 +7,7 @@ use repertoire::proposal::review::ReviewFault;
 use repertoire::{EventKind, Outcome};
 
 use super::error::ApiError;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// Maximum characters of files with marked conflicts in a message.
 const MAX_CONFLICT_CHARS: usize = 20_000;
@@ -35,19 +35,25 @@ pub(crate) fn fault(fault: ReviewFault) -> ApiError {
 }
 
 /// Records a decision about the skill called `skill`, carried out or not.
-pub(crate) fn audit(asker: &Asker, decision: &str, skill: &str, error: Option<&ApiError>) {
-    record(asker, EventKind::ProposalReviewed, decision, skill, error);
+pub(crate) fn audit(ctx: &RequestContext, decision: &str, skill: &str, error: Option<&ApiError>) {
+    record(ctx, EventKind::ProposalReviewed, decision, skill, error);
 }
 
 /// Records a decision of this kind about the skill called `skill`, carried out or not.
-pub(crate) fn record(asker: &Asker, kind: EventKind, decision: &str, skill: &str, error: Option<&ApiError>) {
+pub(crate) fn record(
+    ctx: &RequestContext,
+    kind: EventKind,
+    decision: &str,
+    skill: &str,
+    error: Option<&ApiError>,
+) {
     let mut event = Event::new(kind, decision, "", SystemTime::now());
     event.skill = Some(skill.to_owned());
     event.surface = Surface::Http;
-    event.principal = Some(asker.principal_name());
-    event.agent = asker.view.agent().map(|agent| agent.name.clone());
+    event.principal = Some(ctx.principal_name());
+    event.agent = ctx.view.agent().map(|agent| agent.name.clone());
     if let Some(error) = error {
         (event.outcome, event.error) = (Outcome::Error, Some(error.code.to_owned()));
     }
-    asker.view.shared.library.emit(&event);
+    ctx.view.shared.library.emit(&event);
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ApiError;
 use super::records::with_store;
 use super::request::{Answer, Params, page_size};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The number of events on a page.
 const PAGE: usize = 50;
@@ -135,20 +135,20 @@ pub(crate) struct EventList {
 
 /// Answers with events.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<EventsQuery>,
 ) -> Result<Answer<EventList>, ApiError> {
-    Ok(Answer(list(&asker, &query).await?))
+    Ok(Answer(list(&ctx, &query).await?))
 }
 
 /// Answers with events as lines of JSON, the oldest first.
 pub(crate) async fn get_export(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<ExportQuery>,
 ) -> Result<Response, ApiError> {
     let ExportQuery { kind, outcome, skill, agent, principal, session, hours } = query;
     let (limit, cursor) = (None, None);
-    export(asker, EventsQuery { kind, outcome, skill, agent, principal, session, hours, limit, cursor }).await
+    export(ctx, EventsQuery { kind, outcome, skill, agent, principal, session, hours, limit, cursor }).await
 }
 
 /// The filters of a query, and the scope of the sender.
@@ -158,7 +158,7 @@ struct Filter {
 }
 
 impl Filter {
-    fn new(asker: &Asker, query: &EventsQuery) -> Result<Self, ApiError> {
+    fn new(ctx: &RequestContext, query: &EventsQuery) -> Result<Self, ApiError> {
         if query.hours.is_some_and(|hours| hours > MAX_HOURS) {
             return Err(ApiError::invalid(format!("hours: at most {MAX_HOURS}")));
         }
@@ -173,7 +173,7 @@ impl Filter {
             ..query.clone()
         };
         let hours = query.hours.map(|hours| Duration::from_secs(u64::from(hours) * 3_600));
-        let own = asker.view.agent().map(|agent| agent.name.clone());
+        let own = ctx.view.agent().map(|agent| agent.name.clone());
         let mut journal = EventQuery::default();
         journal.since = hours.and_then(|hours| SystemTime::now().checked_sub(hours));
         journal.skill.clone_from(&query.skill);
@@ -183,20 +183,21 @@ impl Filter {
     }
 
     /// Returns `line` as an event if the filters let it pass and the sender may see it.
-    fn event(&self, asker: &Asker, snapshot: &Snapshot, line: &JournalLine) -> Option<EventRecord> {
+    fn event(&self, ctx: &RequestContext, snapshot: &Snapshot, line: &JournalLine) -> Option<EventRecord> {
         let event: EventRecord = serde_json::from_str(&line.json).ok()?;
         let is =
             |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
         // Events without a skill, such as searches, are for whoever caused them: others may search for what is out of scope.
         let is_own = || {
-            let is_sender = event.principal.as_deref() == asker.principal.name.as_deref();
+            let is_sender = event.principal.as_deref() == ctx.principal.name.as_deref();
             // A call for a skill out of scope is hidden even from its sender, like one for a skill that does not exist.
             is_sender && event.error.as_deref() != Some(UNKNOWN_SKILL)
         };
-        let is_seen = asker.sees_all()
-            || event.skill.as_deref().map_or_else(is_own, |skill| {
-                asker.view.sees_records(snapshot, skill, event.source.as_deref())
-            });
+        let is_seen = ctx.sees_all()
+            || event
+                .skill
+                .as_deref()
+                .map_or_else(is_own, |skill| ctx.view.sees_records(snapshot, skill, event.source.as_deref()));
         let principal = event.principal.as_deref().unwrap_or_default();
         let is_meant = is(&self.query.kind, &event.kind)
             && is(&self.query.outcome, &event.outcome)
@@ -209,24 +210,24 @@ impl Filter {
 }
 
 /// Returns the events that `query` selects, the newest first.
-pub(crate) async fn list(asker: &Asker, query: &EventsQuery) -> Result<EventList, ApiError> {
+pub(crate) async fn list(ctx: &RequestContext, query: &EventsQuery) -> Result<EventList, ApiError> {
     let limit = page_size(query.limit, PAGE)?;
-    let filter = Filter::new(asker, query)?;
+    let filter = Filter::new(ctx, query)?;
     let mut before = match query.cursor.as_deref().filter(|cursor| !cursor.is_empty()) {
         Some(cursor) => {
             Some(cursor.parse().map_err(|_| ApiError::invalid("cursor: it is not from this list"))?)
         }
         None => None,
     };
-    let snapshot = asker.view.shared.registry.snapshot();
+    let snapshot = ctx.view.shared.registry.snapshot();
     let (mut events, mut scanned) = (Vec::new(), 0);
     loop {
         let mut journal = filter.journal.clone();
         journal.before = before;
-        let lines = with_store(asker, move |store| Ok(store.events(&journal)?)).await?;
+        let lines = with_store(ctx, move |store| Ok(store.events(&journal)?)).await?;
         for line in lines.iter().rev() {
             before = Some(line.id);
-            events.extend(filter.event(asker, &snapshot, line));
+            events.extend(filter.event(ctx, &snapshot, line));
             if events.len() == limit {
                 break;
             }
@@ -243,27 +244,27 @@ pub(crate) async fn list(asker: &Asker, query: &EventsQuery) -> Result<EventList
 }
 
 /// Returns the events that `query` selects as a download, read piece by piece.
-pub(crate) async fn export(asker: Asker, query: EventsQuery) -> Result<Response, ApiError> {
-    let filter = Filter::new(&asker, &query)?;
+pub(crate) async fn export(ctx: RequestContext, query: EventsQuery) -> Result<Response, ApiError> {
+    let filter = Filter::new(&ctx, &query)?;
     // Events that come later are not in it, so that it ends.
-    let last = with_store(&asker, |store| {
+    let last = with_store(&ctx, |store| {
         let mut newest = EventQuery::default();
         newest.limit = 1;
         Ok(store.events(&newest)?)
     })
     .await?;
     let before = last.last().map_or(1, |line| line.id.saturating_add(1));
-    let lines = stream::try_unfold((asker, filter, Some(0)), move |(asker, filter, after)| async move {
+    let lines = stream::try_unfold((ctx, filter, Some(0)), move |(ctx, filter, after)| async move {
         let Some(after) = after else { return Ok(None) };
         let mut journal = filter.journal.clone();
         (journal.after, journal.before) = (Some(after), Some(before));
-        let lines = with_store(&asker, move |store| Ok(store.events(&journal)?)).await;
+        let lines = with_store(&ctx, move |store| Ok(store.events(&journal)?)).await;
         let lines = lines.map_err(|error: ApiError| std::io::Error::other(error.message))?;
-        let snapshot = asker.view.shared.registry.snapshot();
-        let text = lines.iter().filter(|line| filter.event(&asker, &snapshot, line).is_some());
+        let snapshot = ctx.view.shared.registry.snapshot();
+        let text = lines.iter().filter(|line| filter.event(&ctx, &snapshot, line).is_some());
         let text: String = text.flat_map(|line| [line.json.as_str(), "\n"]).collect();
         let next = lines.last().filter(|_| lines.len() == BATCH).map(|line| line.id);
-        Ok::<_, std::io::Error>(Some((Bytes::from(text), (asker, filter, next))))
+        Ok::<_, std::io::Error>(Some((Bytes::from(text), (ctx, filter, next))))
     });
     let headers = [
         (header::CONTENT_TYPE, "application/x-ndjson"),

@@ -9,24 +9,24 @@ use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, PathParams};
 use super::skill;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// Answers with the decisions about the skill called `name`.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(name): PathParams<String>,
 ) -> Result<Answer<ExplanationView>, ApiError> {
-    let skill = explain(&asker, &name).await?;
+    let skill = explain(&ctx, &name).await?;
     Ok(Answer(ExplanationView { name, found: true, skills: vec![skill], absence: None }))
 }
 
 /// Returns the decisions about the skill called `name`.
-pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<ExplainedSkillView, ApiError> {
-    let snapshot = asker.view.shared.registry.snapshot();
-    let entry = skill::find(asker, &snapshot, name)?;
+pub(crate) async fn explain(ctx: &RequestContext, name: &str) -> Result<ExplainedSkillView, ApiError> {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    let entry = skill::find(ctx, &snapshot, name)?;
     let mut explained = ExplainedSkillView::new(entry);
-    if let Some(workspace) = asker.workspace() {
-        let (registry, qualified) = (asker.view.shared.registry.clone(), entry.qualified_name());
+    if let Some(workspace) = ctx.workspace() {
+        let (registry, qualified) = (ctx.view.shared.registry.clone(), entry.qualified_name());
         explained = blocking(move || {
             let explained = explain_one(&workspace, &registry, &qualified);
             explained.map_err(|error| ApiError::internal(error.message_with_causes()))
@@ -34,10 +34,10 @@ pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<ExplainedSkillV
         .await?;
     }
     let mut agents = Vec::new();
-    if asker.sees_all() {
-        for agent in asker.view.shared.library.agents() {
+    if ctx.sees_all() {
+        for agent in ctx.view.shared.library.agents() {
             let sees = entry.state.is_reachable() && entry.allows_models() && agent.sees(entry);
-            let options = match asker
+            let options = match ctx
                 .view
                 .shared
                 .library

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::error::ApiError;
 use super::records::{blocking, with_store};
 use super::request::Answer;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The state of the parts of the server.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -39,23 +39,23 @@ impl From<HealthItem> for HealthRow {
 }
 
 /// Answers with the state of the server.
-pub(crate) async fn get(Extension(asker): Extension<Asker>) -> Result<Answer<Health>, ApiError> {
-    Ok(Answer(health(&asker).await?))
+pub(crate) async fn get(Extension(ctx): Extension<RequestContext>) -> Result<Answer<Health>, ApiError> {
+    Ok(Answer(health(&ctx).await?))
 }
 
 /// Returns the state of the parts of the server.
-pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
-    let mut parts = vec![library(asker), store(asker).await];
-    parts.extend(replicas(asker).await);
-    if let Some(dropped) = asker.server.options.dropped_events.ask() {
+pub(crate) async fn health(ctx: &RequestContext) -> Result<Health, ApiError> {
+    let mut parts = vec![library(ctx), store(ctx).await];
+    parts.extend(replicas(ctx).await);
+    if let Some(dropped) = ctx.server.options.dropped_events.ask() {
         let (state, detail) = match dropped {
             0 => (HealthState::Ok, "every event was recorded".to_owned()),
             number => (HealthState::Warning, format!("{number} events could not be recorded")),
         };
         parts.push(HealthItem::new("events", state, detail));
     }
-    if let Some(workspace) = asker.workspace() {
-        let server = Arc::clone(&asker.server);
+    if let Some(workspace) = ctx.workspace() {
+        let server = Arc::clone(&ctx.server);
         let around = blocking(move || {
             let watcher = server.options.dashboard.watcher.as_ref().and_then(Weak::upgrade);
             let sandbox = server.dashboard.sandbox.get_or_init(|| sandbox(&workspace));
@@ -64,12 +64,12 @@ pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
         parts.extend(around.await?);
     }
     let parts = parts.into_iter().map(HealthRow::from).collect();
-    Ok(Health { version: asker.server.options.version.clone(), parts })
+    Ok(Health { version: ctx.server.options.version.clone(), parts })
 }
 
-fn library(asker: &Asker) -> HealthItem {
-    let snapshot = asker.view.shared.registry.snapshot();
-    if !asker.sees_all() {
+fn library(ctx: &RequestContext) -> HealthItem {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    if !ctx.sees_all() {
         return HealthItem::new("library", HealthState::Ok, "the sources were read");
     }
     if let Some(source) = snapshot.unlisted_sources().next() {
@@ -85,12 +85,12 @@ fn library(asker: &Asker) -> HealthItem {
     }
 }
 
-async fn store(asker: &Asker) -> HealthItem {
-    if asker.options().store.is_none() {
+async fn store(ctx: &RequestContext) -> HealthItem {
+    if ctx.options().store.is_none() {
         return HealthItem::new("store", HealthState::Off, "nothing is recorded");
     }
-    let is_told = asker.sees_all();
-    let asked = with_store(asker, move |store| {
+    let is_told = ctx.sees_all();
+    let asked = with_store(ctx, move |store| {
         let schema = store.schema_version()?;
         let place = if is_told { format!(" at {}", store.location()) } else { String::new() };
         Ok(format!("schema {schema}{place}"))
@@ -106,8 +106,8 @@ async fn store(asker: &Asker) -> HealthItem {
 }
 
 /// Returns the state of the servers that share the store; `None` without a store that answers.
-async fn replicas(asker: &Asker) -> Option<HealthItem> {
-    let processes = with_store(asker, |store| Ok(store.processes()?)).await.ok()?;
+async fn replicas(ctx: &RequestContext) -> Option<HealthItem> {
+    let processes = with_store(ctx, |store| Ok(store.processes()?)).await.ok()?;
     Some(match processes {
         None => HealthItem::new("replicas", HealthState::Off, "the store is for one machine"),
         Some(1) => HealthItem::new("replicas", HealthState::Ok, "this server alone uses the store"),

@@ -17,7 +17,7 @@ use super::records::{self, DAY, blocking, with_store};
 use super::request::Answer;
 use super::skills::{Facet, USAGE_DAYS, visible};
 use super::{proposals, records::entry_tokens};
-use crate::dashboard::{Asker, UsageCounts};
+use crate::dashboard::{RequestContext, UsageCounts};
 
 /// Maximum skills in the lists of most used and of unused skills.
 const MAX_LISTED: usize = 6;
@@ -99,16 +99,16 @@ pub(crate) struct DeadSkill {
 }
 
 /// Answers with the library at a glance.
-pub(crate) async fn get(Extension(asker): Extension<Asker>) -> Result<Answer<Overview>, ApiError> {
-    Ok(Answer(overview(&asker).await?))
+pub(crate) async fn get(Extension(ctx): Extension<RequestContext>) -> Result<Answer<Overview>, ApiError> {
+    Ok(Answer(overview(&ctx).await?))
 }
 
 /// Returns the library at a glance.
-pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
-    let snapshot = asker.view.shared.registry.snapshot();
-    let all = visible(asker, &snapshot);
-    let tokens = entry_tokens(asker, &snapshot).await?;
-    let usage = records::usage(asker, USAGE_DAYS).await;
+pub(crate) async fn overview(ctx: &RequestContext) -> Result<Overview, ApiError> {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    let all = visible(ctx, &snapshot);
+    let tokens = entry_tokens(ctx, &snapshot).await?;
+    let usage = records::usage(ctx, USAGE_DAYS).await;
     let offered: Vec<&Entry> = all.iter().copied().filter(|entry| entry.is_offered()).collect();
     let library: Vec<LibrarySkill> = offered
         .iter()
@@ -137,7 +137,7 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
     let entries = offered.iter().filter(|entry| dead.contains(entry.name().as_str()));
     let entries = entries.map(|entry| (*entry).clone()).collect();
     let time = UnusedTime { began: None, length: dead_after, now };
-    let (unused, settled) = unused(asker, time, entries, &usage).await;
+    let (unused, settled) = unused(ctx, time, entries, &usage).await;
     used.dead.retain(|skill| settled.contains(&skill.name));
     let sum = |of: fn(&repertoire::usage::SkillUsage) -> u64| used.skills.iter().map(of).sum();
     let with = |severity| all.iter().filter(|entry| worst(entry) == Some(severity)).count();
@@ -150,13 +150,13 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
         catalog_tokens: skill.catalog_tokens,
     });
     Ok(Overview {
-        snapshot: asker.sees_all().then(|| snapshot.number()),
+        snapshot: ctx.sees_all().then(|| snapshot.number()),
         states: counted(all.iter().map(|entry| entry.state.as_str())),
         sources: counted(all.iter().map(|entry| &*entry.source)),
         offered: offered.len(),
         with_errors: with(Severity::Error),
         with_warnings: with(Severity::Warning),
-        catalog: catalog(asker, &snapshot).await?,
+        catalog: catalog(ctx, &snapshot).await?,
         daily_loads: daily(&usage.daily, is_own, now),
         loads: sum(|skill| skill.loads),
         reads: sum(|skill| skill.reads),
@@ -167,20 +167,20 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
         dead: dead.collect(),
         dead_total: used.dead.len(),
         dead_tokens: used.dead.iter().map(|skill| skill.catalog_tokens).sum(),
-        pending_proposals: proposals::pending(asker).await,
+        pending_proposals: proposals::pending(ctx).await,
     })
 }
 
 /// Returns `time` with its beginning, and the names of those of `entries` that may be called unused; none if
 /// nothing was recorded.
 async fn unused(
-    asker: &Asker,
+    ctx: &RequestContext,
     time: UnusedTime,
     entries: Vec<Entry>,
     usage: &Arc<UsageCounts>,
 ) -> (UnusedTime, BTreeSet<String>) {
     let (usage, unrecorded) = (Arc::clone(usage), time.clone());
-    let judged = with_store(asker, move |store| {
+    let judged = with_store(ctx, move |store| {
         let time = UnusedTime { began: recording_began(store, &usage.usage)?, ..time };
         if time.began.is_none() {
             return Ok((time, BTreeSet::new()));
@@ -227,8 +227,8 @@ fn daily(
 }
 
 /// Returns the size of the catalog that the sender's agents get.
-async fn catalog(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<CatalogSize, ApiError> {
-    let (view, snapshot) = (Arc::clone(&asker.view), Arc::clone(snapshot));
+async fn catalog(ctx: &RequestContext, snapshot: &Arc<Snapshot>) -> Result<CatalogSize, ApiError> {
+    let (view, snapshot) = (Arc::clone(&ctx.view), Arc::clone(snapshot));
     blocking(move || {
         let mut options = view.session.catalog_options();
         options.highlight = None;

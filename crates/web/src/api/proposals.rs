@@ -17,7 +17,7 @@ use super::decision::{audit, fault};
 use super::error::ApiError;
 use super::records::with_store;
 use super::request::{Answer, JsonBody, Params, PathParams, part};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The number of proposals on a page.
 const PAGE: usize = 50;
@@ -55,52 +55,52 @@ pub(crate) struct RejectRequest {
 
 /// Answers with the proposals.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<ProposalsQuery>,
 ) -> Result<Answer<ProposalListView>, ApiError> {
-    Ok(Answer(list(&asker, &query).await?))
+    Ok(Answer(list(&ctx, &query).await?))
 }
 
 /// Answers with a proposal.
 pub(crate) async fn get_one(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(id): PathParams<u64>,
 ) -> Result<Answer<ProposalDetailView>, ApiError> {
-    Ok(Answer(detail(&asker, id).await?))
+    Ok(Answer(detail(&ctx, id).await?))
 }
 
 /// Approves a proposal.
 pub(crate) async fn post_approve(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(id): PathParams<u64>,
     JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
 ) -> Result<Answer<ProposalView>, ApiError> {
-    asker.expect_write(None)?;
-    Ok(Answer(approve(&asker, id).await?))
+    ctx.expect_write(None)?;
+    Ok(Answer(approve(&ctx, id).await?))
 }
 
 /// Rejects a proposal.
 pub(crate) async fn post_reject(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(id): PathParams<u64>,
     JsonBody(request): JsonBody<RejectRequest>,
 ) -> Result<Answer<ProposalView>, ApiError> {
-    asker.expect_write(None)?;
-    Ok(Answer(reject(&asker, id, &request.reason).await?))
+    ctx.expect_write(None)?;
+    Ok(Answer(reject(&ctx, id, &request.reason).await?))
 }
 
 /// Rebases a proposal.
 pub(crate) async fn post_rebase(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(id): PathParams<u64>,
     JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
 ) -> Result<Answer<ProposalView>, ApiError> {
-    asker.expect_write(None)?;
-    Ok(Answer(rebase(&asker, id).await?))
+    ctx.expect_write(None)?;
+    Ok(Answer(rebase(&ctx, id).await?))
 }
 
 /// Returns the proposals that `query` selects.
-pub(crate) async fn list(asker: &Asker, query: &ProposalsQuery) -> Result<ProposalListView, ApiError> {
+pub(crate) async fn list(ctx: &RequestContext, query: &ProposalsQuery) -> Result<ProposalListView, ApiError> {
     use ProposalState::{Approved, Pending, Stale};
     let states = match query.state.as_deref() {
         None | Some("" | "open") => vec![Pending, Stale, Approved],
@@ -112,11 +112,11 @@ pub(crate) async fn list(asker: &Asker, query: &ProposalsQuery) -> Result<Propos
                 .ok_or_else(|| ApiError::invalid("state: open, all, or the state of a proposal"))?,
         ],
     };
-    let found = with_store(asker, move |store| Ok(store.proposals(&states)?)).await?;
-    let snapshot = asker.view.shared.registry.snapshot();
+    let found = with_store(ctx, move |store| Ok(store.proposals(&states)?)).await?;
+    let snapshot = ctx.view.shared.registry.snapshot();
     let skill = query.skill.as_deref().filter(|skill| !skill.is_empty());
     let rows = found.iter().filter(|proposal| {
-        skill.is_none_or(|skill| proposal.content.name == skill) && is_visible(asker, &snapshot, proposal)
+        skill.is_none_or(|skill| proposal.content.name == skill) && is_visible(ctx, &snapshot, proposal)
     });
     let page = part(rows.map(ProposalView::new).collect(), query.cursor.as_deref(), query.limit, PAGE)?;
     let (total, next_cursor) = (Some(page.total), page.next);
@@ -124,29 +124,29 @@ pub(crate) async fn list(asker: &Asker, query: &ProposalsQuery) -> Result<Propos
 }
 
 /// Returns the number of proposals that wait for a decision.
-pub(crate) async fn pending(asker: &Asker) -> usize {
+pub(crate) async fn pending(ctx: &RequestContext) -> usize {
     let query = ProposalsQuery { limit: Some(1), ..ProposalsQuery::default() };
-    list(asker, &query).await.ok().and_then(|list| list.total).unwrap_or_default()
+    list(ctx, &query).await.ok().and_then(|list| list.total).unwrap_or_default()
 }
 
 /// Returns whether the proposal is about a skill of this library that the sender may see, or about a new skill for it.
-fn is_visible(asker: &Asker, snapshot: &Snapshot, proposal: &Proposal) -> bool {
+fn is_visible(ctx: &RequestContext, snapshot: &Snapshot, proposal: &Proposal) -> bool {
     let content = &proposal.content;
     if let Some(channel) = content.channel() {
-        let publish = asker.server.options.publish.as_ref();
+        let publish = ctx.server.options.publish.as_ref();
         return publish.is_some_and(|publish| publish.channels.iter().any(|served| served == channel))
-            && asker.view.may_change(snapshot, &channel_source(channel), &content.name);
+            && ctx.view.may_change(snapshot, &channel_source(channel), &content.name);
     }
     let mut entries = snapshot.entries().iter();
-    let is_seen = |entry: &Entry| asker.sees_all() || asker.view.sees(entry);
+    let is_seen = |entry: &Entry| ctx.sees_all() || ctx.view.sees(entry);
     if entries.any(|entry| is_of(entry, &content.skill) && is_seen(entry)) {
         return true;
     }
-    if !asker.sees_all() {
-        return content.author == asker.reviewer();
+    if !ctx.sees_all() {
+        return content.author == ctx.reviewer();
     }
     let new_skills =
-        asker.view.shared.library.proposer().and_then(|proposer| proposer.rules().new_skills.clone());
+        ctx.view.shared.library.proposer().and_then(|proposer| proposer.rules().new_skills.clone());
     let parent = content.directory().and_then(|directory| directory.parent());
     let is_new = content.kind == ProposalKind::Create;
     let is_here = is_new && (parent.is_none() || parent == new_skills.as_deref());
@@ -166,22 +166,22 @@ fn is_among(snapshot: &Snapshot, directory: &std::path::Path) -> bool {
 }
 
 /// Returns the proposal with the number `id` if the sender may see it.
-async fn find(asker: &Asker, id: u64) -> Result<Proposal, ApiError> {
+async fn find(ctx: &RequestContext, id: u64) -> Result<Proposal, ApiError> {
     let missing = || ApiError::not_found(format!("there is no proposal {id}"));
-    let proposal = with_store(asker, move |store| Ok(store.proposal(id)?)).await?;
-    let snapshot = asker.view.shared.registry.snapshot();
+    let proposal = with_store(ctx, move |store| Ok(store.proposal(id)?)).await?;
+    let snapshot = ctx.view.shared.registry.snapshot();
     match proposal {
-        Some(proposal) if is_visible(asker, &snapshot, &proposal) => return Ok(proposal),
-        Some(proposal) => asker.record_unseen(&proposal.content.name, true),
-        None => asker.record_missing_proposal(),
+        Some(proposal) if is_visible(ctx, &snapshot, &proposal) => return Ok(proposal),
+        Some(proposal) => ctx.record_unseen(&proposal.content.name, true),
+        None => ctx.record_missing_proposal(),
     }
     Err(missing())
 }
 
 /// Returns everything about the proposal with the number `id`.
-pub(crate) async fn detail(asker: &Asker, id: u64) -> Result<ProposalDetailView, ApiError> {
-    let proposal = find(asker, id).await?;
-    let registry = &asker.view.shared.registry;
+pub(crate) async fn detail(ctx: &RequestContext, id: u64) -> Result<ProposalDetailView, ApiError> {
+    let proposal = find(ctx, id).await?;
+    let registry = &ctx.view.shared.registry;
     let snapshot = registry.snapshot();
     let entry = snapshot.entries().iter().find(|entry| is_of(entry, &proposal.content.skill));
     let current = match entry {
@@ -190,7 +190,7 @@ pub(crate) async fn detail(asker: &Asker, id: u64) -> Result<ProposalDetailView,
     };
     let is_open = matches!(proposal.state, ProposalState::Pending | ProposalState::Stale);
     let (base, result) = (proposal.content.base, proposal.content.result);
-    with_store(asker, move |store| {
+    with_store(ctx, move |store| {
         let before = base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
         let current = match proposal.content.channel() {
             Some(channel) => {
@@ -208,8 +208,8 @@ pub(crate) async fn detail(asker: &Asker, id: u64) -> Result<ProposalDetailView,
 }
 
 /// Approves the proposal with the number `id`.
-pub(crate) async fn approve(asker: &Asker, id: u64) -> Result<ProposalView, ApiError> {
-    decide(asker, id, "approve", move |reviewer| {
+pub(crate) async fn approve(ctx: &RequestContext, id: u64) -> Result<ProposalView, ApiError> {
+    decide(ctx, id, "approve", move |reviewer| {
         let (proposal, version) = reviewer.approve(id)?;
         Ok((proposal, Some(version)))
     })
@@ -217,17 +217,17 @@ pub(crate) async fn approve(asker: &Asker, id: u64) -> Result<ProposalView, ApiE
 }
 
 /// Rejects the proposal with the number `id`.
-pub(crate) async fn reject(asker: &Asker, id: u64, reason: &str) -> Result<ProposalView, ApiError> {
+pub(crate) async fn reject(ctx: &RequestContext, id: u64, reason: &str) -> Result<ProposalView, ApiError> {
     let reason = reason.trim().to_owned();
     if reason.is_empty() {
         return Err(ApiError::invalid("reason: say why, so that the author can do better"));
     }
-    decide(asker, id, "reject", move |reviewer| Ok((reviewer.reject(id, &reason)?, None))).await
+    decide(ctx, id, "reject", move |reviewer| Ok((reviewer.reject(id, &reason)?, None))).await
 }
 
 /// Replaces the proposal with the number `id` by one with the same change of the skill as it is now.
-pub(crate) async fn rebase(asker: &Asker, id: u64) -> Result<ProposalView, ApiError> {
-    decide(asker, id, "rebase", move |reviewer| {
+pub(crate) async fn rebase(ctx: &RequestContext, id: u64) -> Result<ProposalView, ApiError> {
+    decide(ctx, id, "rebase", move |reviewer| {
         let rebased = reviewer.rebase(id)?;
         let proposal = reviewer.store.proposal(rebased)?.ok_or(ReviewFault::NotFound(rebased))?;
         Ok((proposal, None))
@@ -237,17 +237,17 @@ pub(crate) async fn rebase(asker: &Asker, id: u64) -> Result<ProposalView, ApiEr
 
 /// Carries out a decision about the proposal with the number `id`, and records it.
 async fn decide(
-    asker: &Asker,
+    ctx: &RequestContext,
     id: u64,
     word: &'static str,
     decision: impl FnOnce(&Reviewer<'_>) -> Result<(Proposal, Option<Version>), ReviewFault> + Send + 'static,
 ) -> Result<ProposalView, ApiError> {
-    let proposal = find(asker, id).await?;
-    let name = asker.reviewer();
+    let proposal = find(ctx, id).await?;
+    let name = ctx.reviewer();
     // The person at the machine may approve a change of their own, as on the command line.
-    let decides_own = asker.decides_own();
-    let library = asker.view.shared.library.clone();
-    let decided = with_store(asker, move |store: &dyn Store| {
+    let decides_own = ctx.decides_own();
+    let library = ctx.view.shared.library.clone();
+    let decided = with_store(ctx, move |store: &dyn Store| {
         let new_skills = library.proposer().and_then(|proposer| proposer.rules().new_skills.clone());
         let (registry, new_skills) = (library.registry(), new_skills.as_deref());
         let mut reviewer = Reviewer::new(store, registry, &name, SystemTime::now());
@@ -255,9 +255,9 @@ async fn decide(
         decision(&reviewer).map_err(fault)
     })
     .await;
-    audit(asker, word, &proposal.content.name, decided.as_ref().err());
+    audit(ctx, word, &proposal.content.name, decided.as_ref().err());
     let (proposal, version) = decided?;
-    asker.view.shared.registry.reload().await;
+    ctx.view.shared.registry.reload().await;
     let mut view = ProposalView::new(&proposal);
     view.version = version.as_ref().map(VersionView::new);
     Ok(view)

@@ -10,7 +10,7 @@ use repertoire::usage::{SkillUsage, UsageData, identify, report};
 use repertoire::{Entry, Snapshot};
 
 use super::error::ApiError;
-use crate::dashboard::{Asker, EntryTokenCounts, UsageCounts};
+use crate::dashboard::{EntryTokenCounts, RequestContext, UsageCounts};
 
 /// The seconds of a day.
 pub(crate) const DAY: u64 = 24 * 60 * 60;
@@ -27,10 +27,10 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 /// Runs `work` with the store of the server.
 pub(crate) async fn with_store<T: Send + 'static>(
-    asker: &Asker,
+    ctx: &RequestContext,
     work: impl FnOnce(&dyn Store) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let store = asker.options().store.clone().ok_or_else(ApiError::no_store)?;
+    let store = ctx.options().store.clone().ok_or_else(ApiError::no_store)?;
     blocking(move || work(&*store.get()?)).await
 }
 
@@ -43,13 +43,13 @@ pub(crate) fn days_ago(days: u64) -> SystemTime {
 
 /// Returns the usage of the last `days` days, of whatever skills there are; that of a server without a store
 /// is empty, and with one that is away it is what was counted before. Only the rows of skills that the sender sees are looked at.
-pub(crate) async fn usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
-    let state = &asker.server.dashboard;
+pub(crate) async fn usage(ctx: &RequestContext, days: u64) -> Arc<UsageCounts> {
+    let state = &ctx.server.dashboard;
     if let Some(counts) = state.usage(days) {
         return counts;
     }
-    let (since, snapshot) = (days_ago(days), asker.view.shared.registry.snapshot());
-    let counts = with_store(asker, move |store| {
+    let (since, snapshot) = (days_ago(days), ctx.view.shared.registry.snapshot());
+    let counts = with_store(ctx, move |store| {
         let (mut usage, mut daily) = (store.usage(Some(since))?, store.daily_loads(since)?);
         identify(&snapshot, &mut usage, &mut daily);
         Ok(UsageCounts { usage, daily })
@@ -64,8 +64,8 @@ pub(crate) async fn usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
 }
 
 /// Returns the usage of `entry` of the last `days` days, as [`usage`] does.
-pub(crate) async fn usage_of(asker: &Asker, days: u64, entry: &Entry) -> UsageCounts {
-    let counts = usage(asker, days).await;
+pub(crate) async fn usage_of(ctx: &RequestContext, days: u64, entry: &Entry) -> UsageCounts {
+    let counts = usage(ctx, days).await;
     let identity = Some(entry.record_identity());
     UsageCounts {
         usage: counts.usage.iter().filter(|usage| usage.identity == identity).cloned().collect(),
@@ -75,10 +75,10 @@ pub(crate) async fn usage_of(asker: &Asker, days: u64, entry: &Entry) -> UsageCo
 
 /// Returns the tokens of the skills of `snapshot` in a catalog.
 pub(crate) async fn entry_tokens(
-    asker: &Asker,
+    ctx: &RequestContext,
     snapshot: &Arc<Snapshot>,
 ) -> Result<EntryTokenCounts, ApiError> {
-    let (server, snapshot) = (Arc::clone(&asker.server), Arc::clone(snapshot));
+    let (server, snapshot) = (Arc::clone(&ctx.server), Arc::clone(snapshot));
     blocking(move || {
         let tokens = EntryTokens::new(server.served.library.catalog_options());
         let count = |entry: &Entry| if entry.allows_models() { tokens.of(entry) } else { 0 };

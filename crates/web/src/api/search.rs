@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::error::ApiError;
 use super::request::{Answer, Params, page_size};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The number of results.
 const PAGE: usize = 10;
@@ -37,7 +37,7 @@ pub(crate) struct SearchQuery {
 
 /// Answers with the results of a search.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SearchQuery>,
 ) -> Result<Answer<SearchView>, ApiError> {
     if query.q.chars().count() > MAX_QUERY_CHARS {
@@ -45,9 +45,9 @@ pub(crate) async fn get(
     }
     let mut request = SearchRequest::new(query.q, page_size(query.limit, PAGE)?);
     (request.tag, request.source) = (query.tag, query.source);
-    let library = &asker.view.shared.library;
+    let library = &ctx.view.shared.library;
     let snapshot = library.snapshot();
-    let visible = asker.view.visible(&snapshot);
+    let visible = ctx.view.visible(&snapshot);
     let hits = library.search_reranked(&snapshot, &request, Visibility::Of(&visible)).await;
     let mut results = Vec::with_capacity(hits.len());
     for hit in hits {

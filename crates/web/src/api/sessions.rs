@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ApiError;
 use super::events::{self, EventRecord, EventsQuery};
 use super::request::{Answer, MAX_LIMIT, Params, part};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The number of sessions on a page.
 const PAGE: usize = 25;
@@ -92,14 +92,14 @@ pub(crate) struct SessionList {
 
 /// Answers with the sessions.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SessionsQuery>,
 ) -> Result<Answer<SessionList>, ApiError> {
-    Ok(Answer(list(&asker, &query).await?))
+    Ok(Answer(list(&ctx, &query).await?))
 }
 
 /// Returns the sessions of the last days.
-pub(crate) async fn list(asker: &Asker, query: &SessionsQuery) -> Result<SessionList, ApiError> {
+pub(crate) async fn list(ctx: &RequestContext, query: &SessionsQuery) -> Result<SessionList, ApiError> {
     let mut newest = Vec::new();
     let mut cursor = None;
     loop {
@@ -110,7 +110,7 @@ pub(crate) async fn list(asker: &Asker, query: &SessionsQuery) -> Result<Session
             cursor,
             ..EventsQuery::default()
         };
-        let found = events::list(asker, &query).await?;
+        let found = events::list(ctx, &query).await?;
         newest.extend(found.events);
         cursor = found.next_cursor;
         if cursor.is_none() || newest.len() >= MAX_EVENTS {

@@ -25,7 +25,7 @@ use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, PathParams};
 use super::skills::{Facts, NAMING_OTHERS};
-use crate::dashboard::{Asker, KnownUpdate};
+use crate::dashboard::{KnownUpdate, RequestContext};
 
 /// Maximum bytes of a file that the API answers with as text.
 const MAX_TEXT_BYTES: u64 = 1024 * 1024;
@@ -55,40 +55,44 @@ pub(crate) struct FileText {
 
 /// Answers with the skill called `name`.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(name): PathParams<String>,
 ) -> Result<Answer<SkillDetailView>, ApiError> {
-    Ok(Answer(detail(&asker, &name).await?))
+    Ok(Answer(detail(&ctx, &name).await?))
 }
 
 /// Answers with a file of the skill called `name`.
 pub(crate) async fn get_file(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams((name, path)): PathParams<(String, String)>,
 ) -> Result<Answer<FileText>, ApiError> {
-    Ok(Answer(file(&asker, &name, &path).await?))
+    Ok(Answer(file(&ctx, &name, &path).await?))
 }
 
 /// Returns the skill called `name` if there is one that the sender may see.
-pub(crate) fn look_up<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
-    if asker.sees_all() { snapshot.find_known(name) } else { asker.view.find(snapshot, name) }
+pub(crate) fn look_up<'s>(ctx: &RequestContext, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
+    if ctx.sees_all() { snapshot.find_known(name) } else { ctx.view.find(snapshot, name) }
 }
 
 /// Returns the skill called `name`, or the error of a skill that the sender does not see, which is recorded.
-pub(crate) fn find<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Result<&'s Entry, ApiError> {
-    let found = look_up(asker, snapshot, name);
+pub(crate) fn find<'s>(
+    ctx: &RequestContext,
+    snapshot: &'s Snapshot,
+    name: &str,
+) -> Result<&'s Entry, ApiError> {
+    let found = look_up(ctx, snapshot, name);
     if found.is_none() {
-        asker.record_unseen(name, asker.view.hides(snapshot, name));
+        ctx.record_unseen(name, ctx.view.hides(snapshot, name));
     }
     found.ok_or_else(|| ApiError::not_found(format!("there is no skill `{name}`")))
 }
 
 /// Returns everything about the skill called `name`.
-pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetailView, ApiError> {
-    let registry = &asker.view.shared.registry;
+pub(crate) async fn detail(ctx: &RequestContext, name: &str) -> Result<SkillDetailView, ApiError> {
+    let registry = &ctx.view.shared.registry;
     let snapshot = registry.snapshot();
-    let entry = find(asker, &snapshot, name)?;
-    let facts = Facts::of_skill(asker, &snapshot, entry).await?;
+    let entry = find(ctx, &snapshot, name)?;
+    let facts = Facts::of_skill(ctx, &snapshot, entry).await?;
     let usage = facts.counts(entry);
     let read = registry.get(entry).await;
     let listed = registry.files(entry).await.map(|listing| listing.files).unwrap_or_default();
@@ -98,34 +102,34 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetailView,
         Err(error) => (String::new(), Some(error.chain())),
     };
     let mut found = registry.check(entry).await;
-    if !asker.sees_all() {
+    if !ctx.sees_all() {
         found.retain(|found| !NAMING_OTHERS.contains(&found.rule));
         found.iter_mut().filter(|found| found.rule == RuleId::LinkEscape).for_each(|found| found.help = None);
     }
     let toolbox = registry.toolbox(entry).await;
     let digest = registry.digest(entry).await.ok();
-    let (origins, approval) = surroundings(asker, entry, digest, toolbox.clone()).await?;
+    let (origins, approval) = surroundings(ctx, entry, digest, toolbox.clone()).await?;
     let namesakes = snapshot
         .named(entry.name().as_str())
         .iter()
-        .filter(|other| !std::ptr::eq(*other, entry) && (asker.sees_all() || asker.view.sees(other)));
-    view.listed = facts.view(asker, &snapshot, entry);
+        .filter(|other| !std::ptr::eq(*other, entry) && (ctx.sees_all() || ctx.view.sees(other)));
+    view.listed = facts.view(ctx, &snapshot, entry);
     view.listed.digest = Some(digest.map(|digest| digest.to_string()));
     let tokens = approximate(&view.body) as u64;
     view.listed.tokens.iter_mut().for_each(|counted| counted.body = Some(tokens));
     view.listed.origins = Some(origins);
-    view.listed.diagnostics = diagnostics(asker, entry, &text, &found).await;
+    view.listed.diagnostics = diagnostics(ctx, entry, &text, &found).await;
     view.server = Some(ServerSkillView {
         text,
         unreadable,
-        files: files(asker, entry, &listed, usage).await,
+        files: files(ctx, entry, &listed, usage).await,
         tools: toolbox.tools.into_iter().map(SkillToolView::new).collect(),
         approval,
-        catalog_lines: catalog_lines(asker, entry),
-        update: known_update(asker, entry),
+        catalog_lines: catalog_lines(ctx, entry),
+        update: known_update(ctx, entry),
         also: entry.also.iter().map(|route| route.path.to_string()).collect(),
         namesakes: namesakes.map(NamesakeView::new).collect(),
-        still_read: still_read(asker, &snapshot, entry).await?,
+        still_read: still_read(ctx, &snapshot, entry).await?,
     });
     Ok(view)
 }
@@ -133,11 +137,11 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetailView,
 /// Returns a sentence about each client that reads `entry`, or another skill of its name, from files although
 /// it is disabled; none where it is not, and for senders that see a part of the library.
 pub(crate) async fn still_read(
-    asker: &Asker,
+    ctx: &RequestContext,
     snapshot: &Snapshot,
     entry: &Entry,
 ) -> Result<Vec<String>, ApiError> {
-    let workspace = asker.workspace().filter(|_| entry.state == State::Disabled);
+    let workspace = ctx.workspace().filter(|_| entry.state == State::Disabled);
     let Some(workspace) = workspace else { return Ok(Vec::new()) };
     // Skills are switched by their name.
     let named = snapshot.named(entry.name().as_str()).iter();
@@ -150,19 +154,19 @@ pub(crate) async fn still_read(
 }
 
 /// Returns the newest version of `entry` in its source, if the source was asked.
-fn known_update(asker: &Asker, entry: &Entry) -> Option<UpdateView> {
-    let known = asker.server.dashboard.update(&entry.qualified_name()).filter(|_| asker.sees_all())?;
+fn known_update(ctx: &RequestContext, entry: &Entry) -> Option<UpdateView> {
+    let known = ctx.server.dashboard.update(&entry.qualified_name()).filter(|_| ctx.sees_all())?;
     Some(UpdateView::from(known))
 }
 
 /// Returns the records of installers about `entry`, and the state of its approval.
 async fn surroundings(
-    asker: &Asker,
+    ctx: &RequestContext,
     entry: &Entry,
     digest: Option<Digest>,
     toolbox: Toolbox,
 ) -> Result<(Vec<OriginView>, Option<String>), ApiError> {
-    let Some(workspace) = asker.options().workspace.clone() else { return Ok((Vec::new(), None)) };
+    let Some(workspace) = ctx.options().workspace.clone() else { return Ok((Vec::new(), None)) };
     let entry = entry.clone();
     blocking(move || {
         let (places, _) = workspace.places(&workspace.settings.policy);
@@ -175,12 +179,12 @@ async fn surroundings(
 }
 
 async fn files(
-    asker: &Asker,
+    ctx: &RequestContext,
     entry: &Entry,
     listed: &[FileEntry],
     usage: Option<&SkillUsage>,
 ) -> Vec<FileView> {
-    let registry = &asker.view.shared.registry;
+    let registry = &ctx.view.shared.registry;
     let digests: HashMap<String, String> = match registry.bundle(entry).await {
         Ok(bundle) => {
             bundle.files().iter().map(|file| (file.path.to_string(), file.digest.to_string())).collect()
@@ -200,12 +204,17 @@ async fn files(
 }
 
 /// Returns the findings about `entry`, with the lines that they are about.
-async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnostic]) -> Vec<DiagnosticView> {
+async fn diagnostics(
+    ctx: &RequestContext,
+    entry: &Entry,
+    text: &str,
+    found: &[Diagnostic],
+) -> Vec<DiagnosticView> {
     let others: BTreeSet<&str> = found.iter().filter_map(|found| found.file.as_deref()).collect();
     let mut texts: HashMap<&str, String> = HashMap::new();
     for file in others {
         let Ok(path) = SkillPath::new(file) else { continue };
-        let content = asker.view.shared.registry.read_in_force(entry, &path, LineRange::default()).await;
+        let content = ctx.view.shared.registry.read_in_force(entry, &path, LineRange::default()).await;
         if let Ok(content) = content
             && let Some(text) = content.text()
         {
@@ -228,11 +237,11 @@ async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnost
 }
 
 /// Returns the entry of `entry` in a catalog, in each format.
-fn catalog_lines(asker: &Asker, entry: &Entry) -> Vec<CatalogLineView> {
+fn catalog_lines(ctx: &RequestContext, entry: &Entry) -> Vec<CatalogLineView> {
     if !entry.is_offered() {
         return Vec::new();
     }
-    let base = asker.view.shared.library.catalog_options();
+    let base = ctx.view.shared.library.catalog_options();
     let lines = Format::ALL.into_iter().filter_map(|format| {
         let mut options = base.clone();
         (options.format, options.usage) = (format, false);
@@ -257,10 +266,10 @@ fn entry_text(catalog: &str, entry: &Entry) -> String {
 }
 
 /// Returns the file at `path` of the skill called `name`.
-pub(crate) async fn file(asker: &Asker, name: &str, path: &str) -> Result<FileText, ApiError> {
-    let registry = &asker.view.shared.registry;
+pub(crate) async fn file(ctx: &RequestContext, name: &str, path: &str) -> Result<FileText, ApiError> {
+    let registry = &ctx.view.shared.registry;
     let snapshot: Arc<Snapshot> = registry.snapshot();
-    let entry = find(asker, &snapshot, name)?;
+    let entry = find(ctx, &snapshot, name)?;
     let path = SkillPath::new(path)
         .map_err(|fault| ApiError::not_found(format!("`{name}` has no such file: {fault}")))?;
     let files = registry.files(entry).await?.files;

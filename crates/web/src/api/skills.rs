@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ApiError;
 use super::records;
 use super::request::{Answer, Params, part};
-use crate::dashboard::{Asker, EntryTokenCounts, UsageCounts};
+use crate::dashboard::{EntryTokenCounts, RequestContext, UsageCounts};
 
 /// The number of skills on a page.
 const PAGE: usize = 50;
@@ -95,31 +95,30 @@ pub(crate) struct SkillList {
 
 /// Answers with the skills.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SkillsQuery>,
 ) -> Result<Answer<SkillList>, ApiError> {
-    Ok(Answer(list(&asker, &query).await?))
+    Ok(Answer(list(&ctx, &query).await?))
 }
 
 /// Returns the skills that `query` selects.
-pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList, ApiError> {
-    let snapshot = asker.view.shared.registry.snapshot();
-    let all = visible(asker, &snapshot);
-    let facts = Facts::read(asker, &snapshot).await?;
-    let facets = facets(asker, &all);
+pub(crate) async fn list(ctx: &RequestContext, query: &SkillsQuery) -> Result<SkillList, ApiError> {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    let all = visible(ctx, &snapshot);
+    let facts = Facts::read(ctx, &snapshot).await?;
+    let facets = facets(ctx, &all);
     let text = query.q.as_deref().map(str::trim).filter(|text| !text.is_empty());
     let mut entries = match text {
         Some(text) if text.chars().count() > MAX_QUERY_CHARS => {
             return Err(ApiError::invalid(format!("q: at most {MAX_QUERY_CHARS} characters")));
         }
-        Some(text) => found(asker, &snapshot, &all, text).await,
+        Some(text) => found(ctx, &snapshot, &all, text).await,
         None => all,
     };
     let agent = query.agent.as_deref().filter(|agent| !agent.is_empty());
     let agent = match agent {
-        Some(name) if asker.sees_all() => Some(
-            asker
-                .view
+        Some(name) if ctx.sees_all() => Some(
+            ctx.view
                 .shared
                 .library
                 .agent(name)
@@ -152,8 +151,8 @@ pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList
     }
     let page = part(entries, query.cursor.as_deref(), query.limit, PAGE)?;
     Ok(SkillList {
-        snapshot: asker.sees_all().then(|| snapshot.number()),
-        skills: page.items.into_iter().map(|entry| facts.view(asker, &snapshot, entry)).collect(),
+        snapshot: ctx.sees_all().then(|| snapshot.number()),
+        skills: page.items.into_iter().map(|entry| facts.view(ctx, &snapshot, entry)).collect(),
         total: page.total,
         next_cursor: page.next,
         facets,
@@ -161,25 +160,25 @@ pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList
 }
 
 /// Returns the skills of `snapshot` that the sender may see, sorted by name.
-pub(crate) fn visible<'s>(asker: &Asker, snapshot: &'s Snapshot) -> Vec<&'s Entry> {
-    if asker.sees_all() {
+pub(crate) fn visible<'s>(ctx: &RequestContext, snapshot: &'s Snapshot) -> Vec<&'s Entry> {
+    if ctx.sees_all() {
         snapshot.entries().iter().collect()
     } else {
-        asker.view.visible(snapshot).held().collect()
+        ctx.view.visible(snapshot).held().collect()
     }
 }
 
 /// Returns the skills of `all` that `text` is about, best first, then those with `text` in their names.
 async fn found<'s>(
-    asker: &Asker,
+    ctx: &RequestContext,
     snapshot: &'s Arc<Snapshot>,
     all: &[&'s Entry],
     text: &str,
 ) -> Vec<&'s Entry> {
-    let visible = asker.view.visible(snapshot);
-    let visibility = if asker.sees_all() { Visibility::All } else { Visibility::Of(&visible) };
+    let visible = ctx.view.visible(snapshot);
+    let visibility = if ctx.sees_all() { Visibility::All } else { Visibility::Of(&visible) };
     let request = SearchRequest::new(text, MAX_FOUND);
-    let hits = asker.view.shared.library.search(snapshot, &request, visibility).await;
+    let hits = ctx.view.shared.library.search(snapshot, &request, visibility).await;
     let mut entries: Vec<&Entry> =
         hits.iter().filter_map(|hit| snapshot.entries().get(snapshot.index_of(&hit.entry)?)).collect();
     let text = text.to_lowercase();
@@ -198,7 +197,7 @@ async fn found<'s>(
     entries
 }
 
-fn facets(asker: &Asker, all: &[&Entry]) -> Facets {
+fn facets(ctx: &RequestContext, all: &[&Entry]) -> Facets {
     let mut sources: BTreeMap<&str, usize> = BTreeMap::new();
     let mut tags: BTreeMap<&str, usize> = BTreeMap::new();
     let mut states: BTreeMap<State, usize> = BTreeMap::new();
@@ -210,8 +209,8 @@ fn facets(asker: &Asker, all: &[&Entry]) -> Facets {
         }
     }
     let facet = |(value, skills): (&str, usize)| Facet { value: value.to_owned(), skills };
-    let agents = if asker.sees_all() {
-        asker.view.shared.library.agents().map(|agent| agent.name.clone()).collect()
+    let agents = if ctx.sees_all() {
+        ctx.view.shared.library.agents().map(|agent| agent.name.clone()).collect()
     } else {
         Vec::new()
     };
@@ -236,19 +235,19 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// Reads the facts of the skills of `snapshot`.
-    pub(crate) async fn read(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<Self, ApiError> {
-        let tokens = records::entry_tokens(asker, snapshot).await?;
-        Ok(Self::new(tokens, &*records::usage(asker, USAGE_DAYS).await))
+    pub(crate) async fn read(ctx: &RequestContext, snapshot: &Arc<Snapshot>) -> Result<Self, ApiError> {
+        let tokens = records::entry_tokens(ctx, snapshot).await?;
+        Ok(Self::new(tokens, &*records::usage(ctx, USAGE_DAYS).await))
     }
 
     /// Reads the facts of `entry` alone.
     pub(crate) async fn of_skill(
-        asker: &Asker,
+        ctx: &RequestContext,
         snapshot: &Arc<Snapshot>,
         entry: &Entry,
     ) -> Result<Self, ApiError> {
-        let tokens = records::entry_tokens(asker, snapshot).await?;
-        Ok(Self::new(tokens, &records::usage_of(asker, USAGE_DAYS, entry).await))
+        let tokens = records::entry_tokens(ctx, snapshot).await?;
+        Ok(Self::new(tokens, &records::usage_of(ctx, USAGE_DAYS, entry).await))
     }
 
     fn new(tokens: EntryTokenCounts, usage: &UsageCounts) -> Self {
@@ -284,14 +283,13 @@ impl Facts {
     }
 
     /// Returns the view of `entry`.
-    pub(crate) fn view(&self, asker: &Asker, snapshot: &Snapshot, entry: &Entry) -> SkillView {
+    pub(crate) fn view(&self, ctx: &RequestContext, snapshot: &Snapshot, entry: &Entry) -> SkillView {
         let mut view = SkillView::new(entry);
         view.tokens = Some(SkillTokensView { catalog: self.tokens(snapshot, entry), body: None });
         let usage = self.counts(entry).map(|counts| UsageView::new(counts, self.days(entry)));
         view.usage = Some(usage.unwrap_or_default());
-        view.diagnostics.retain(|found| {
-            asker.sees_all() || !NAMING_OTHERS.iter().any(|rule| rule.as_str() == found.rule)
-        });
+        view.diagnostics
+            .retain(|found| ctx.sees_all() || !NAMING_OTHERS.iter().any(|rule| rule.as_str() == found.rule));
         view
     }
 }

@@ -13,7 +13,7 @@ use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, JsonBody, PathParams};
 use super::skill;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The wanted state of a skill.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -35,20 +35,20 @@ pub(crate) struct SwitchAnswer {
 
 /// Switches the skill called `name` off or on.
 pub(crate) async fn post(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(name): PathParams<String>,
     JsonBody(request): JsonBody<SwitchRequest>,
 ) -> Result<Answer<SwitchAnswer>, ApiError> {
-    asker.expect_write(None)?;
-    Ok(Answer(switch(&asker, &name, request.on).await?))
+    ctx.expect_write(None)?;
+    Ok(Answer(switch(&ctx, &name, request.on).await?))
 }
 
 /// Switches the skill called `name` off or on, for all agents.
-pub(crate) async fn switch(asker: &Asker, name: &str, is_on: bool) -> Result<SwitchAnswer, ApiError> {
-    let registry = &asker.view.shared.registry;
+pub(crate) async fn switch(ctx: &RequestContext, name: &str, is_on: bool) -> Result<SwitchAnswer, ApiError> {
+    let registry = &ctx.view.shared.registry;
     let snapshot = registry.snapshot();
-    let entry = skill::find(asker, &snapshot, name)?;
-    let workspace = switched_workspace(asker).map_err(ApiError::unsupported)?;
+    let entry = skill::find(ctx, &snapshot, name)?;
+    let workspace = switched_workspace(ctx).map_err(ApiError::unsupported)?;
     let of = entry.clone();
     let switched = blocking(move || Ok(repertoire_app::switch::switch(&workspace, &of, is_on))).await?;
     let switched = switched.map_err(|error| {
@@ -56,25 +56,25 @@ pub(crate) async fn switch(asker: &Asker, name: &str, is_on: bool) -> Result<Swi
         ApiError::conflict("not_switched", reason)
     });
     let decision = if is_on { "enable" } else { "disable" };
-    record(asker, EventKind::SkillSwitched, decision, entry.name().as_str(), switched.as_ref().err());
+    record(ctx, EventKind::SkillSwitched, decision, entry.name().as_str(), switched.as_ref().err());
     let snapshot = registry.set_disabled(switched?).await;
-    let entry = skill::find(asker, &snapshot, &entry.qualified_name())?;
+    let entry = skill::find(ctx, &snapshot, &entry.qualified_name())?;
     let (name, state) = (entry.name().to_string(), entry.state.as_str().to_owned());
-    Ok(SwitchAnswer { name, state, still_read: skill::still_read(asker, &snapshot, entry).await? })
+    Ok(SwitchAnswer { name, state, still_read: skill::still_read(ctx, &snapshot, entry).await? })
 }
 
 /// Returns `true` if the sender may switch skills off and on here.
-pub(crate) fn may_switch(asker: &Asker) -> bool {
-    asker.write_refusal().is_none() && switched_workspace(asker).is_ok()
+pub(crate) fn may_switch(ctx: &RequestContext) -> bool {
+    ctx.write_refusal().is_none() && switched_workspace(ctx).is_ok()
 }
 
 /// Returns the workspace in which the sender switches skills, or the reason that it does not.
-fn switched_workspace(asker: &Asker) -> Result<Arc<Workspace>, &'static str> {
+fn switched_workspace(ctx: &RequestContext) -> Result<Arc<Workspace>, &'static str> {
     // A token that sees a part of the library reviews changes of skills; who gets them is not for it to decide.
-    if !asker.sees_all() {
+    if !ctx.sees_all() {
         return Err("a token that sees a part of the library does not switch skills");
     }
-    match asker.workspace() {
+    match ctx.workspace() {
         None => Err("this server does not switch skills"),
         // The configuration of one server says nothing to the other servers of the store.
         Some(workspace) if !workspace.served_channels().is_empty() => Err(

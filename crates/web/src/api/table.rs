@@ -17,7 +17,7 @@ use super::request::Answer;
 use super::route::Route;
 use super::{catalog, changes, events, explain, health, openapi, overview};
 use super::{proposals, search, sessions, skill, skills, switch, update, versions};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 use crate::publish::{PublishAnswer, PublishQuery};
 
 /// The path of the document.
@@ -58,10 +58,10 @@ async fn wrong_method() -> Response {
     ApiError { status: StatusCode::METHOD_NOT_ALLOWED, code: "method_not_allowed", ..error }.into_response()
 }
 
-async fn document(Extension(asker): Extension<Asker>) -> Answer<Value> {
+async fn document(Extension(ctx): Extension<RequestContext>) -> Answer<Value> {
     let mut routes = table::<()>();
     routes.extend(published());
-    Answer(openapi::document(&routes, &asker.server.options.version))
+    Answer(openapi::document(&routes, &ctx.server.options.version))
 }
 
 /// Returns the routes of published versions, which are answered without the dashboard, too.

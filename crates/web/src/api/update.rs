@@ -10,24 +10,24 @@ use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, PathParams};
 use super::skill;
-use crate::dashboard::{Asker, KnownUpdate};
+use crate::dashboard::{KnownUpdate, RequestContext};
 
 /// Answers with the newest version of the skill called `name`.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(name): PathParams<String>,
 ) -> Result<Answer<UpdateView>, ApiError> {
-    Ok(Answer(update(&asker, &name).await?))
+    Ok(Answer(update(&ctx, &name).await?))
 }
 
 /// Asks the source of the skill called `name` for its newest version, and keeps the answer for its page.
-pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateView, ApiError> {
-    let snapshot = asker.view.shared.registry.snapshot();
-    let entry = skill::find(asker, &snapshot, name)?.clone();
+pub(crate) async fn update(ctx: &RequestContext, name: &str) -> Result<UpdateView, ApiError> {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    let entry = skill::find(ctx, &snapshot, name)?.clone();
     let unsupported =
         || ApiError::unsupported("this server does not ask sources; use `rep update --dry-run`");
-    let workspace = asker.workspace().ok_or_else(unsupported)?;
-    let dashboard = &asker.server.dashboard;
+    let workspace = ctx.workspace().ok_or_else(unsupported)?;
+    let dashboard = &ctx.server.dashboard;
     // One source is asked at a time: that may fetch a repository.
     let _asking = dashboard.asking.lock().await;
     let of = entry.clone();

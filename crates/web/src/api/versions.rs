@@ -20,7 +20,7 @@ use super::error::ApiError;
 use super::records::with_store;
 use super::request::{Answer, JsonBody, Params, PathParams, part};
 use super::skill;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 use crate::publish::{channels_seen, published_versions, released_digests};
 
 /// The number of versions on a page.
@@ -61,30 +61,30 @@ pub(crate) struct RollbackRequest {
 
 /// Answers with the versions of the skill called `name`.
 pub(crate) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(name): PathParams<String>,
     Params(query): Params<VersionsQuery>,
 ) -> Result<Answer<VersionListView>, ApiError> {
-    Ok(Answer(list(&asker, &name, &query).await?))
+    Ok(Answer(list(&ctx, &name, &query).await?))
 }
 
 /// Answers with what changed in a version.
 pub(crate) async fn get_diff(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams((name, version)): PathParams<(String, u64)>,
     Params(query): Params<DiffQuery>,
 ) -> Result<Answer<VersionDiffView>, ApiError> {
-    Ok(Answer(diff(&asker, &name, version, query.against).await?))
+    Ok(Answer(diff(&ctx, &name, version, query.against).await?))
 }
 
 /// Restores a version of the skill called `name`.
 pub(crate) async fn post_rollback(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     PathParams(name): PathParams<String>,
     JsonBody(request): JsonBody<RollbackRequest>,
 ) -> Result<Answer<RollbackView>, ApiError> {
-    asker.expect_write(None)?;
-    Ok(Answer(rollback(&asker, &name, request).await?))
+    ctx.expect_write(None)?;
+    Ok(Answer(rollback(&ctx, &name, request).await?))
 }
 
 /// Reads a whole number, which JSON may also write as `1.0`.
@@ -97,9 +97,9 @@ fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Er
     }
 }
 
-fn entry_of(asker: &Asker, name: &str) -> Result<Entry, ApiError> {
-    let snapshot = asker.view.shared.registry.snapshot();
-    skill::find(asker, &snapshot, name).cloned()
+fn entry_of(ctx: &RequestContext, name: &str) -> Result<Entry, ApiError> {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    skill::find(ctx, &snapshot, name).cloned()
 }
 
 fn view(version: &Version, current: Option<&str>, published: &[PublicationView]) -> VersionView {
@@ -113,16 +113,16 @@ fn view(version: &Version, current: Option<&str>, published: &[PublicationView])
 
 /// Returns the versions of the skill called `name`.
 pub(crate) async fn list(
-    asker: &Asker,
+    ctx: &RequestContext,
     name: &str,
     query: &VersionsQuery,
 ) -> Result<VersionListView, ApiError> {
-    let entry = entry_of(asker, name)?;
-    let current = asker.view.shared.registry.digest(&entry).await.ok().map(|digest| digest.to_string());
+    let entry = entry_of(ctx, name)?;
+    let current = ctx.view.shared.registry.digest(&entry).await.ok().map(|digest| digest.to_string());
     let has_digest = current.is_some();
-    let channels = channels_of(asker, &entry);
+    let channels = channels_of(ctx, &entry);
     let of = entry.clone();
-    let (mut versions, published) = with_store(asker, move |store| {
+    let (mut versions, published) = with_store(ctx, move |store| {
         let published = publications(store, &channels, &of)?;
         let had = match source_channel(&of.source).filter(|_| of.identity.is_none()) {
             Some(channel) => released_digests(store, &[channel.to_owned()], of.name().as_str())?,
@@ -169,9 +169,9 @@ fn publications(
 }
 
 /// Returns the channels that the versions of `entry` were released in, if it is a skill of one, and that the sender sees.
-fn channels_of(asker: &Asker, entry: &Entry) -> Vec<String> {
-    let snapshot = asker.view.shared.registry.snapshot();
-    let channels = channels_seen(&asker.server, &asker.view, &snapshot, entry.name().as_str());
+fn channels_of(ctx: &RequestContext, entry: &Entry) -> Vec<String> {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    let channels = channels_seen(&ctx.server, &ctx.view, &snapshot, entry.name().as_str());
     let is_of_channel = channels.iter().any(|channel| *channel_source(channel) == *entry.source);
     if is_of_channel { channels } else { Vec::new() }
 }
@@ -191,14 +191,14 @@ fn recorded(store: &dyn Store, entry: &Entry, channels: &[String]) -> Result<Vec
 
 /// Returns what changed in the version `number` of the skill called `name`.
 pub(crate) async fn diff(
-    asker: &Asker,
+    ctx: &RequestContext,
     name: &str,
     number: u64,
     against: Option<u64>,
 ) -> Result<VersionDiffView, ApiError> {
-    let entry = entry_of(asker, name)?;
-    let channels = channels_of(asker, &entry);
-    with_store(asker, move |store| {
+    let entry = entry_of(ctx, name)?;
+    let channels = channels_of(ctx, &entry);
+    with_store(ctx, move |store| {
         let name = entry.name().to_string();
         let versions = recorded(store, &entry, &channels)?;
         let find = |number: u64| {
@@ -224,15 +224,15 @@ pub(crate) async fn diff(
 
 /// Restores a version of the skill called `name`.
 pub(crate) async fn rollback(
-    asker: &Asker,
+    ctx: &RequestContext,
     name: &str,
     request: RollbackRequest,
 ) -> Result<RollbackView, ApiError> {
-    let entry = entry_of(asker, name)?;
-    let (registry, reviewer) = (asker.view.shared.registry.clone(), asker.reviewer());
+    let entry = entry_of(ctx, name)?;
+    let (registry, reviewer) = (ctx.view.shared.registry.clone(), ctx.reviewer());
     let (number, is_forced) = (request.version, request.force);
-    let (of, channels) = (entry.clone(), channels_of(asker, &entry));
-    let restored = with_store(asker, move |store: &dyn Store| {
+    let (of, channels) = (entry.clone(), channels_of(ctx, &entry));
+    let restored = with_store(ctx, move |store: &dyn Store| {
         let reviewer = Reviewer::new(store, &registry, &reviewer, SystemTime::now());
         let version = reviewer.rollback(&of, number, is_forced).map_err(fault)?;
         let published = publications(store, &channels, &of)?;
@@ -240,8 +240,8 @@ pub(crate) async fn rollback(
         Ok(RollbackView { name: of.name().to_string(), restored: number, version })
     })
     .await;
-    audit(asker, "rollback", entry.name().as_str(), restored.as_ref().err());
+    audit(ctx, "rollback", entry.name().as_str(), restored.as_ref().err());
     let restored = restored?;
-    asker.view.shared.registry.reload().await;
+    ctx.view.shared.registry.reload().await;
     Ok(restored)
 }

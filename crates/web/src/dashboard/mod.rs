@@ -2,10 +2,10 @@
 
 mod options;
 mod state;
-mod asker;
+mod request_context;
 
-pub(crate) use asker::{Asker, WriteRefusal, is_equal};
 pub use options::DashboardOptions;
+pub(crate) use request_context::{RequestContext, WriteRefusal, is_equal};
 pub(crate) use state::{
     Changes, ChangesSender, DashboardState, EntryTokenCounts, KnownUpdate, Streams, UsageCounts,
 };

@@ -30,7 +30,7 @@ use super::reply::{overloaded, refuse};
 use super::url_token::UrlToken;
 use super::{open_pages, provider_sign_in, request_metrics, sign_in};
 use crate::api;
-use crate::dashboard::{Asker, Streams};
+use crate::dashboard::{RequestContext, Streams};
 use crate::metrics::{CONTENT_TYPE, Gauges, ShownSkills};
 use crate::publish::{self, PublishQuery};
 use crate::{web, well_known};
@@ -407,13 +407,13 @@ async fn answer(
                 None => access_log::public_origin(peer, request.headers(), &app.trusted_proxies),
             };
             let principal = endpoint.caller.principal.clone();
-            let asker = asker(app, &view, &principal, request.headers(), &route);
-            let asker = match secret {
-                Some(secret) => asker.signed_in(secret),
-                None => asker,
+            let ctx = request_context(app, &view, &principal, request.headers(), &route);
+            let ctx = match secret {
+                Some(secret) => ctx.signed_in(secret),
+                None => ctx,
             };
             let extensions = request.extensions_mut();
-            extensions.insert(asker);
+            extensions.insert(ctx);
             extensions.insert(Arc::clone(endpoint));
             extensions.insert(Arc::clone(app.server.state()));
             extensions.insert(view);
@@ -433,16 +433,16 @@ async fn answer(
     response
 }
 
-fn asker(
+fn request_context(
     app: &App,
     view: &Arc<AgentView>,
     principal: &Principal,
     headers: &HeaderMap,
     route: &Arc<str>,
-) -> Asker {
+) -> RequestContext {
     let is_foreign = app.guard.is_foreign(headers);
     let server = Arc::clone(app.server.state());
-    Asker::new(server, Arc::clone(view), principal.clone(), headers, is_foreign, Arc::clone(route))
+    RequestContext::new(server, Arc::clone(view), principal.clone(), headers, is_foreign, Arc::clone(route))
 }
 
 /// Returns the method and the route of a request, without its parameters.

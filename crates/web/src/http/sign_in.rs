@@ -17,7 +17,7 @@ use super::refusals::Refusal;
 use super::refuse_access::{STORE_RETRY_SECONDS, refuse_access};
 use super::reply::{overloaded, refuse};
 use super::signed_in_tokens::revoke;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 use crate::web::{self, SignInPage};
 
 /// The path of the page.
@@ -166,12 +166,12 @@ struct SignOutForm {
 /// Removes the cookie, and revokes a token that was made by signing in.
 async fn post_sign_out(
     State(app): State<Arc<App>>,
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     Form(form): Form<SignOutForm>,
 ) -> Response {
-    if !asker.is_from_page(Some(&form.csrf)) {
+    if !ctx.is_from_page(Some(&form.csrf)) {
         return refuse(StatusCode::FORBIDDEN, "the form is out of date; go back and reload the page");
     }
     let scheme = scheme(&app, peer.map(|Extension(peer)| peer), &headers);

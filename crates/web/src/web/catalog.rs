@@ -12,7 +12,7 @@ use super::text::NumberText;
 use super::{chart, url};
 use crate::api::Params;
 use crate::api::catalog::{self, CatalogQuery};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// Maximum characters of the text on the page, and maximum skills; the API answers with all of them.
 const MAX_TEXT_CHARS: usize = 24_000;
@@ -97,7 +97,10 @@ impl CatalogPage {
 }
 
 /// Answers with the page.
-pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params<CatalogForm>) -> Response {
+pub(super) async fn get(
+    Extension(ctx): Extension<RequestContext>,
+    Params(form): Params<CatalogForm>,
+) -> Response {
     let number = |text: &str| text.trim().parse().ok();
     let set = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let query = CatalogQuery {
@@ -107,16 +110,16 @@ pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params
         epoch: number(&form.epoch).map(|epoch| epoch as u64),
         agent: set(&form.agent),
     };
-    let (catalog, fault) = match catalog::catalog(&asker, &query).await {
+    let (catalog, fault) = match catalog::catalog(&ctx, &query).await {
         Ok(catalog) => (Some(catalog), None),
         Err(error) => (None, Some(error.message)),
     };
-    let agents = if asker.sees_all() {
-        asker.view.shared.library.agents().map(|agent| agent.name.clone()).collect()
+    let agents = if ctx.sees_all() {
+        ctx.view.shared.library.agents().map(|agent| agent.name.clone()).collect()
     } else {
         Vec::new()
     };
-    let page = Page::new(&asker, "catalog", "Catalog lab").await;
+    let page = Page::new(&ctx, "catalog", "Catalog lab").await;
     let formats = Format::ALL.map(Format::as_str);
     page::html(&CatalogPage { page, form, agents, formats, catalog, fault })
 }

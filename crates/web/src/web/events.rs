@@ -14,7 +14,7 @@ use super::url;
 use crate::api::Params;
 use crate::api::events::{self, EventList, EventRecord, EventsQuery};
 use crate::api::skill::look_up;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The filters of the form. An empty field is one that was not chosen.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -86,14 +86,17 @@ impl EventsPage {
 }
 
 /// Returns the skills of `events` that have a page. Others were removed, or are in another library that uses the same store.
-pub(super) fn known_skills(asker: &Asker, events: &[EventRecord]) -> HashSet<String> {
-    let snapshot = asker.view.shared.registry.snapshot();
+pub(super) fn known_skills(ctx: &RequestContext, events: &[EventRecord]) -> HashSet<String> {
+    let snapshot = ctx.view.shared.registry.snapshot();
     let skills = events.iter().filter_map(|event| event.skill.as_deref());
-    skills.filter(|skill| look_up(asker, &snapshot, skill).is_some()).map(str::to_owned).collect()
+    skills.filter(|skill| look_up(ctx, &snapshot, skill).is_some()).map(str::to_owned).collect()
 }
 
 /// Answers with the page.
-pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params<EventsForm>) -> Response {
+pub(super) async fn get(
+    Extension(ctx): Extension<RequestContext>,
+    Params(form): Params<EventsForm>,
+) -> Response {
     let set = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let query = EventsQuery {
         kind: set(&form.kind),
@@ -106,14 +109,14 @@ pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params
         limit: None,
         cursor: set(&form.cursor),
     };
-    match events::list(&asker, &query).await {
+    match events::list(&ctx, &query).await {
         Ok(list) => {
             let kinds = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
             let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-            let page = Page::new(&asker, "events", "Events").await;
-            let known = known_skills(&asker, &list.events);
+            let page = Page::new(&ctx, "events", "Events").await;
+            let known = known_skills(&ctx, &list.events);
             page::html(&EventsPage { page, list, form, kinds, outcomes, known })
         }
-        Err(error) => page::error(&asker, "events", error).await,
+        Err(error) => page::error(&ctx, "events", error).await,
     }
 }

@@ -15,7 +15,7 @@ use crate::api::events::{self, EventRecord, EventsQuery};
 use crate::api::health::{self, Health};
 use crate::api::overview::{self, Overview};
 use crate::api::proposals::{self, ProposalsQuery};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The number of events on the page.
 const EVENTS: usize = 8;
@@ -63,20 +63,20 @@ impl OverviewPage {
 }
 
 /// Answers with the page.
-pub(super) async fn get(Extension(asker): Extension<Asker>) -> Response {
-    let overview = match overview::overview(&asker).await {
+pub(super) async fn get(Extension(ctx): Extension<RequestContext>) -> Response {
+    let overview = match overview::overview(&ctx).await {
         Ok(overview) => overview,
-        Err(error) => return page::error(&asker, "overview", error).await,
+        Err(error) => return page::error(&ctx, "overview", error).await,
     };
-    let health = match health::health(&asker).await {
+    let health = match health::health(&ctx).await {
         Ok(health) => health,
-        Err(error) => return page::error(&asker, "overview", error).await,
+        Err(error) => return page::error(&ctx, "overview", error).await,
     };
     let query = EventsQuery { limit: Some(EVENTS), ..EventsQuery::default() };
-    let events = events::list(&asker, &query).await.map(|list| list.events).unwrap_or_default();
+    let events = events::list(&ctx, &query).await.map(|list| list.events).unwrap_or_default();
     let query = ProposalsQuery { limit: Some(PROPOSALS), ..ProposalsQuery::default() };
-    let proposals = proposals::list(&asker, &query).await.map(|list| list.proposals).unwrap_or_default();
-    let page = Page::new(&asker, "overview", "Overview").await;
-    let known = known_skills(&asker, &events);
+    let proposals = proposals::list(&ctx, &query).await.map(|list| list.proposals).unwrap_or_default();
+    let page = Page::new(&ctx, "overview", "Overview").await;
+    let known = known_skills(&ctx, &events);
     page::html(&OverviewPage { page, overview, health, events, proposals, known })
 }

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::text;
 use crate::api::{ApiError, proposals};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The frame of a page.
 pub(super) struct Page {
@@ -32,17 +32,17 @@ pub(super) struct Page {
 
 impl Page {
     /// Returns the frame of a page of `section` for the sender.
-    pub(super) async fn new(asker: &Asker, section: &'static str, title: impl Into<String>) -> Self {
+    pub(super) async fn new(ctx: &RequestContext, section: &'static str, title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
             section,
-            library: asker.options().title.clone(),
-            pending: proposals::pending(asker).await,
-            may_write: asker.write_refusal().is_none(),
-            csrf: asker.csrf().to_owned(),
-            who: text::actor(&asker.reviewer()).to_owned(),
-            person: asker.principal.name.as_deref().filter(|_| asker.is_signed_in()).map(str::to_owned),
-            version: asker.server.options.version.clone(),
+            library: ctx.options().title.clone(),
+            pending: proposals::pending(ctx).await,
+            may_write: ctx.write_refusal().is_none(),
+            csrf: ctx.csrf().to_owned(),
+            who: text::actor(&ctx.reviewer()).to_owned(),
+            person: ctx.principal.name.as_deref().filter(|_| ctx.is_signed_in()).map(str::to_owned),
+            version: ctx.server.options.version.clone(),
         }
     }
 
@@ -74,7 +74,7 @@ struct ErrorPage {
 }
 
 /// Returns the page of `error`.
-pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError) -> Response {
+pub(super) async fn error(ctx: &RequestContext, section: &'static str, error: ApiError) -> Response {
     let (heading, hint) = match error.code {
         "not_found" => ("Not found", "It may have been renamed, removed, or be outside of what you may see."),
         "no_store" => {
@@ -107,7 +107,7 @@ pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError)
         }
         _ => ("That did not work", "Nothing was changed."),
     };
-    let page = Page::new(asker, section, heading).await;
+    let page = Page::new(ctx, section, heading).await;
     let (message, conflict) = match error.message.split_once('\n') {
         Some((message, conflict)) => (message.to_owned(), Some(conflict.to_owned())),
         None => (error.message, None),

@@ -13,7 +13,7 @@ use super::text::{self, NumberText, TimeText};
 use super::url;
 use crate::api::proposals::{self, ProposalsQuery};
 use crate::api::{ApiError, Params};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 #[derive(Template)]
 #[template(path = "proposals.html")]
@@ -36,16 +36,14 @@ impl ProposalsPage {
 
 /// Answers with the list.
 pub(super) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<ProposalsQuery>,
 ) -> Response {
-    match proposals::list(&asker, &query).await {
-        Ok(list) => page::html(&ProposalsPage {
-            page: Page::new(&asker, "proposals", "Proposals").await,
-            list,
-            query,
-        }),
-        Err(error) => page::error(&asker, "proposals", error).await,
+    match proposals::list(&ctx, &query).await {
+        Ok(list) => {
+            page::html(&ProposalsPage { page: Page::new(&ctx, "proposals", "Proposals").await, list, query })
+        }
+        Err(error) => page::error(&ctx, "proposals", error).await,
     }
 }
 
@@ -110,19 +108,19 @@ impl ProposalPage {
 
 /// Answers with the review of a proposal.
 pub(super) async fn get_one(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Params(query): Params<ReviewQuery>,
 ) -> Response {
-    match proposals::detail(&asker, id).await {
+    match proposals::detail(&ctx, id).await {
         Ok(detail) => {
-            let page = Page::new(&asker, "proposals", format!("Proposal {id}")).await;
+            let page = Page::new(&ctx, "proposals", format!("Proposal {id}")).await;
             let files = diff::parse(&detail.diff);
             let is_side_by_side = query.view.as_deref() == Some("split");
-            let is_own = !asker.decides_own() && detail.proposal.author == asker.reviewer();
+            let is_own = !ctx.decides_own() && detail.proposal.author == ctx.reviewer();
             page::html(&ProposalPage { page, detail, files, is_side_by_side, is_own, done: query.done })
         }
-        Err(error) => page::error(&asker, "proposals", error).await,
+        Err(error) => page::error(&ctx, "proposals", error).await,
     }
 }
 
@@ -136,47 +134,47 @@ pub(super) struct DecisionForm {
 
 /// Approves a proposal.
 pub(super) async fn post_approve(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Form(form): Form<DecisionForm>,
 ) -> Response {
-    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
-        return page::error(&asker, "proposals", refusal.into()).await;
+    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
+        return page::error(&ctx, "proposals", refusal.into()).await;
     }
-    decided(&asker, proposals::approve(&asker, id).await, "approved").await
+    decided(&ctx, proposals::approve(&ctx, id).await, "approved").await
 }
 
 /// Rejects a proposal.
 pub(super) async fn post_reject(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Form(form): Form<DecisionForm>,
 ) -> Response {
-    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
-        return page::error(&asker, "proposals", refusal.into()).await;
+    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
+        return page::error(&ctx, "proposals", refusal.into()).await;
     }
-    decided(&asker, proposals::reject(&asker, id, &form.reason).await, "rejected").await
+    decided(&ctx, proposals::reject(&ctx, id, &form.reason).await, "rejected").await
 }
 
 /// Rebases a proposal.
 pub(super) async fn post_rebase(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Form(form): Form<DecisionForm>,
 ) -> Response {
-    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
-        return page::error(&asker, "proposals", refusal.into()).await;
+    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
+        return page::error(&ctx, "proposals", refusal.into()).await;
     }
-    decided(&asker, proposals::rebase(&asker, id).await, "rebased").await
+    decided(&ctx, proposals::rebase(&ctx, id).await, "rebased").await
 }
 
 /// Leads to the proposal after a decision, or tells why it was not carried out.
-async fn decided(asker: &Asker, outcome: Result<ProposalView, ApiError>, word: &str) -> Response {
+async fn decided(ctx: &RequestContext, outcome: Result<ProposalView, ApiError>, word: &str) -> Response {
     match outcome {
         Ok(decided) => {
             let done = url::query(&[("done", word)]);
             Redirect::to(&format!("/proposals/{}{done}", decided.id)).into_response()
         }
-        Err(error) => page::error(asker, "proposals", error).await,
+        Err(error) => page::error(ctx, "proposals", error).await,
     }
 }

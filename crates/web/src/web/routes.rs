@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 
 use super::{assets, catalog, events, overview, page, proposals, sessions, skill, skills, versions};
 use crate::api::ApiError;
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// Nothing is loaded from elsewhere, and nothing that stands in a page runs: scripts and styles are files of this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -54,14 +54,14 @@ pub(crate) fn asset_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 
 /// Adds the headers of every page, and answers with a page where a request does not fit its route.
 pub(crate) async fn secure(request: Request, next: Next) -> Response {
-    let asker = request.extensions().get::<Asker>().cloned();
+    let ctx = request.extensions().get::<RequestContext>().cloned();
     let is_asset = request.uri().path().starts_with("/assets/");
     let mut response = next.run(request).await;
     let is_error = response.status().is_client_error() && !is_asset && !is_page(&response);
-    if let Some(asker) = asker.filter(|_| is_error) {
+    if let Some(ctx) = ctx.filter(|_| is_error) {
         let status = response.status();
         let message = "no page has this address, or the form that was sent does not fit it".to_owned();
-        response = page::error(&asker, "", ApiError { status, code: "bad_address", message }).await;
+        response = page::error(&ctx, "", ApiError { status, code: "bad_address", message }).await;
     }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {

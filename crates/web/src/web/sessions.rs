@@ -9,7 +9,7 @@ use super::text::{self, NumberText, TimeText};
 use super::url;
 use crate::api::Params;
 use crate::api::sessions::{self, SessionList, SessionsQuery};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 #[derive(Template)]
 #[template(path = "sessions.html")]
@@ -31,14 +31,14 @@ impl SessionsPage {
 
 /// Answers with the page.
 pub(super) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SessionsQuery>,
 ) -> Response {
-    match sessions::list(&asker, &query).await {
+    match sessions::list(&ctx, &query).await {
         Ok(list) => {
-            let page = Page::new(&asker, "sessions", "Sessions").await;
+            let page = Page::new(&ctx, "sessions", "Sessions").await;
             page::html(&SessionsPage { page, list, cursor: query.cursor.unwrap_or_default() })
         }
-        Err(error) => page::error(&asker, "sessions", error).await,
+        Err(error) => page::error(&ctx, "sessions", error).await,
     }
 }

@@ -19,7 +19,7 @@ use crate::api::skill::{self, FileText};
 use crate::api::switch;
 use crate::api::update;
 use crate::api::versions::{self, VersionsQuery};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// The number of versions on the page.
 const VERSIONS: usize = 20;
@@ -116,24 +116,24 @@ impl SkillPage {
 
 /// Answers with the page of a skill.
 pub(super) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
     Params(query): Params<ViewQuery>,
 ) -> Response {
-    let mut skill = match skill::detail(&asker, &name).await {
+    let mut skill = match skill::detail(&ctx, &name).await {
         Ok(skill) => skill,
-        Err(error) => return page::error(&asker, "skills", error).await,
+        Err(error) => return page::error(&ctx, "skills", error).await,
     };
     let is_raw = query.view.as_deref() == Some("raw");
     let files = format!("/skills/{}/files/", url::part(&skill.listed.address));
     let body = if is_raw { None } else { markdown::render(&skill.body, &files) };
     let part = VersionsQuery { limit: Some(VERSIONS), cursor: None };
-    let (versions, has_unrecorded_changes) = match versions::list(&asker, &name, &part).await {
+    let (versions, has_unrecorded_changes) = match versions::list(&ctx, &name, &part).await {
         Ok(list) => (list.versions, list.server.is_some_and(|server| server.has_unrecorded_changes)),
         Err(_) => (Vec::new(), false),
     };
-    let page = Page::new(&asker, "skills", skill.listed.name.clone()).await;
-    let (done, may_switch) = (query.done, switch::may_switch(&asker));
+    let page = Page::new(&ctx, "skills", skill.listed.name.clone()).await;
+    let (done, may_switch) = (query.done, switch::may_switch(&ctx));
     let usage = skill.listed.usage.clone().unwrap_or_default();
     let tokens = skill.listed.tokens.unwrap_or_default();
     let server = skill.server.take().unwrap_or_default();
@@ -152,10 +152,13 @@ pub(super) async fn get(
 }
 
 /// Asks the source of a skill for its newest version, and leads to the page of the skill.
-pub(super) async fn get_update(Extension(asker): Extension<Asker>, Path(name): Path<String>) -> Response {
-    match update::update(&asker, &name).await {
+pub(super) async fn get_update(
+    Extension(ctx): Extension<RequestContext>,
+    Path(name): Path<String>,
+) -> Response {
+    match update::update(&ctx, &name).await {
         Ok(_) => Redirect::to(&format!("{}#origin", url::skill(&name))).into_response(),
-        Err(error) => page::error(&asker, "skills", error).await,
+        Err(error) => page::error(&ctx, "skills", error).await,
     }
 }
 
@@ -179,14 +182,14 @@ impl SwitchForm {
 
 /// Switches a skill off or on.
 pub(super) async fn post_switch(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
     Form(form): Form<SwitchForm>,
 ) -> Response {
-    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
-        return page::error(&asker, "skills", refusal.into()).await;
+    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
+        return page::error(&ctx, "skills", refusal.into()).await;
     }
-    match switch::switch(&asker, &name, form.on).await {
+    match switch::switch(&ctx, &name, form.on).await {
         Ok(switched) => {
             if let Some(list) = form.list() {
                 let to = if form.on { "on" } else { "off" };
@@ -199,7 +202,7 @@ pub(super) async fn post_switch(
             let name = if form.on { name.rsplit(':').next().unwrap_or_default().to_owned() } else { name };
             Redirect::to(&format!("{}{}", url::skill(&name), url::query(&[("done", done)]))).into_response()
         }
-        Err(error) => page::error(&asker, "skills", error).await,
+        Err(error) => page::error(&ctx, "skills", error).await,
     }
 }
 
@@ -215,19 +218,19 @@ struct FilePage {
 
 /// Answers with the page of a file of a skill.
 pub(super) async fn get_file(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path((name, path)): Path<(String, String)>,
     Params(query): Params<ViewQuery>,
 ) -> Response {
-    let file = match skill::file(&asker, &name, &path).await {
+    let file = match skill::file(&ctx, &name, &path).await {
         Ok(file) => file,
-        Err(error) => return page::error(&asker, "skills", error).await,
+        Err(error) => return page::error(&ctx, "skills", error).await,
     };
     let is_markdown = file.path.ends_with(".md") && query.view.as_deref() != Some("raw");
     let files = format!("/skills/{}/files/", url::part(&name));
     let text = file.text.as_deref().filter(|_| is_markdown);
     let body = text.and_then(|text| markdown::render(text, &files));
-    let page = Page::new(&asker, "skills", format!("{} in {name}", file.path)).await;
+    let page = Page::new(&ctx, "skills", format!("{} in {name}", file.path)).await;
     page::html(&FilePage { page, name, file, body })
 }
 
@@ -241,13 +244,16 @@ struct ExplainPage {
 }
 
 /// Answers with the decisions about a skill.
-pub(super) async fn get_explain(Extension(asker): Extension<Asker>, Path(name): Path<String>) -> Response {
-    match explain::explain(&asker, &name).await {
+pub(super) async fn get_explain(
+    Extension(ctx): Extension<RequestContext>,
+    Path(name): Path<String>,
+) -> Response {
+    match explain::explain(&ctx, &name).await {
         Ok(mut skill) => {
             let agents = skill.agents.take().unwrap_or_default();
-            let page = Page::new(&asker, "skills", format!("Explain {}", skill.name)).await;
+            let page = Page::new(&ctx, "skills", format!("Explain {}", skill.name)).await;
             page::html(&ExplainPage { page, name, skill, agents })
         }
-        Err(error) => page::error(&asker, "skills", error).await,
+        Err(error) => page::error(&ctx, "skills", error).await,
     }
 }

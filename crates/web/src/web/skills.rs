@@ -13,7 +13,7 @@ use super::{chart, url};
 use crate::api::Params;
 use crate::api::skills::{self, Facet, SkillList, SkillsQuery};
 use crate::api::{skill, switch};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 /// Maximum tags that can be chosen, the most frequent ones. All of thousands of skills would be most of the page.
 const MAX_TAGS: usize = 80;
@@ -134,27 +134,27 @@ impl SkillsPage {
 
 /// Answers with the page.
 pub(super) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SkillsQuery>,
     Params(switched): Params<SwitchNotice>,
 ) -> Response {
-    match skills::list(&asker, &query).await {
+    match skills::list(&ctx, &query).await {
         Ok(list) => {
-            let page = Page::new(&asker, "skills", "Skills").await;
-            let may_switch = switch::may_switch(&asker);
-            let notice = if may_switch { notice(&asker, &switched).await } else { None };
+            let page = Page::new(&ctx, "skills", "Skills").await;
+            let may_switch = switch::may_switch(&ctx);
+            let notice = if may_switch { notice(&ctx, &switched).await } else { None };
             page::html(&SkillsPage { page, list, query, notice, may_switch })
         }
-        Err(error) => page::error(&asker, "skills", error).await,
+        Err(error) => page::error(&ctx, "skills", error).await,
     }
 }
 
 /// Returns the notice of the switch that led here, as far as it is true, and the clients that read the skill all the same.
-async fn notice(asker: &Asker, switched: &SwitchNotice) -> Option<Notice> {
-    let snapshot = asker.view.shared.registry.snapshot();
-    let entry = skill::look_up(asker, &snapshot, switched.switched.as_deref()?)?;
+async fn notice(ctx: &RequestContext, switched: &SwitchNotice) -> Option<Notice> {
+    let snapshot = ctx.view.shared.registry.snapshot();
+    let entry = skill::look_up(ctx, &snapshot, switched.switched.as_deref()?)?;
     let (is_off, name) = (entry.state == State::Disabled, entry.name());
-    let still_read = skill::still_read(asker, &snapshot, entry).await.ok()?;
+    let still_read = skill::still_read(ctx, &snapshot, entry).await.ok()?;
     let text = match switched.to.as_deref()? {
         "on" if !is_off => format!("{name} is switched on."),
         "off" if is_off && still_read.is_empty() => format!("{name} is switched off for all agents."),

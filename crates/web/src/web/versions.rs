@@ -12,7 +12,7 @@ use super::page::{self, Page};
 use super::url;
 use crate::api::Params;
 use crate::api::versions::{self, DiffQuery, RollbackRequest};
-use crate::dashboard::Asker;
+use crate::dashboard::RequestContext;
 
 #[derive(Template)]
 #[template(path = "version.html")]
@@ -34,19 +34,19 @@ pub(super) struct DiffView {
 
 /// Answers with what changed in a version.
 pub(super) async fn get(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path((name, number)): Path<(String, u64)>,
     Params(query): Params<DiffView>,
 ) -> Response {
     let DiffQuery { against } = DiffQuery { against: query.against };
-    match versions::diff(&asker, &name, number, against).await {
+    match versions::diff(&ctx, &name, number, against).await {
         Ok(version) => {
-            let page = Page::new(&asker, "skills", format!("Version {number} of {name}")).await;
+            let page = Page::new(&ctx, "skills", format!("Version {number} of {name}")).await;
             let files = diff::parse(&version.diff);
             let is_side_by_side = query.view.as_deref() == Some("split");
             page::html(&VersionPage { page, version, number, files, is_side_by_side })
         }
-        Err(error) => page::error(&asker, "skills", error).await,
+        Err(error) => page::error(&ctx, "skills", error).await,
     }
 }
 
@@ -61,19 +61,19 @@ pub(super) struct RollbackForm {
 
 /// Restores a version.
 pub(super) async fn post_rollback(
-    Extension(asker): Extension<Asker>,
+    Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
     Form(form): Form<RollbackForm>,
 ) -> Response {
-    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
-        return page::error(&asker, "skills", refusal.into()).await;
+    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
+        return page::error(&ctx, "skills", refusal.into()).await;
     }
     let request = RollbackRequest { version: form.version, force: form.force.is_some() };
-    match versions::rollback(&asker, &name, request).await {
+    match versions::rollback(&ctx, &name, request).await {
         Ok(_) => {
             let done = url::query(&[("done", &format!("version {} is restored", form.version))]);
             Redirect::to(&format!("{}{done}", url::skill(&name))).into_response()
         }
-        Err(error) => page::error(&asker, "skills", error).await,
+        Err(error) => page::error(&ctx, "skills", error).await,
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct ServiceArgs {
     /// The sampling temperature, from 0 to 2
     #[arg(long, value_name = "NUMBER", value_parser = temperature)]
     pub(super) temperature: Option<f64>,
-    /// The most seconds for one answer
+    /// The longest time for one answer, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 }

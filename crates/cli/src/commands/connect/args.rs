@@ -11,11 +11,13 @@ use repertoire_clients::connect::{
 use crate::complete::{agent_names, client_names};
 use crate::globals::Globals;
 
-/// Gives clients the skills, by an MCP server; shows the clients if none is named
+/// Connects clients to the skills over MCP; without a client, shows which skills each one gets
 ///
 /// Each client's own configuration file gets an entry that starts `rep serve --stdio`; --root, --profile, --config
 /// and --agent are passed on. The change is shown first, and everything else in the file stays as it is, comments
 /// included. An entry that is not Repertoire's is never touched. The project's repertoire.toml does not affect this.
+///
+/// The server leaves out the skills that a client reads from files by itself, so no model sees a skill twice.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("chosen").args(["clients", "all"]))]
 pub(crate) struct ConnectArgs {

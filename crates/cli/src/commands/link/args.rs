@@ -7,7 +7,7 @@ use repertoire_clients::{Owner, Places};
 use crate::complete::{agent_names, client_names, skill_names};
 use crate::place_args::PlaceArgs;
 
-/// Puts skills where clients look for them
+/// Links skills into the directories that clients read, for clients without MCP
 ///
 /// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that
 /// read another directory get relative links to it there; clients that read it need no link. Skills that lie

@@ -178,7 +178,7 @@ fn step(
             newest,
         },
         MergeOutcome::Conflicts { .. } if is_renamed => StepKind::NotRenamed(format!(
-            "your edits and the source do not fit together; add {name}, and take your edits over by hand"
+            "your edits conflict with the changes of the source; add {name}, and copy your edits into it"
         )),
         MergeOutcome::Conflicts { copy, conflicts } => {
             let is_open = is_open(installation, &check.locked.name);

@@ -58,7 +58,7 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
             ui.hint(&format!("finish it with `rep update --resolved {name}`, or delete it"))?;
         }
         (StepKind::Conflicts { newest, copy, conflicts, before, .. }, _) => {
-            heading(ui, step, newest, "; your edits and the source do not fit together")?;
+            heading(ui, step, newest, "; your edits conflict with the changes of the source")?;
             print_wider(ui, before, &newest.skill)?;
             print_findings(ui, step, newest)?;
             ui.write_skill_diff(before, copy)?;

@@ -32,7 +32,7 @@ impl Sandbox for Slow {
             stderr: Output::default(),
             elapsed: Duration::ZERO,
             refused: Vec::new(),
-            aftermath: Vec::new(),
+            cleanup_problems: Vec::new(),
         })
     }
 }

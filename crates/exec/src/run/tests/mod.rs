@@ -97,7 +97,7 @@ impl Sandbox for Plain {
             stdout: Output { bytes: stdout, dropped },
             stderr: Output { bytes: reader.join().unwrap(), dropped: 0 },
             elapsed: started.elapsed(),
-            aftermath: Vec::new(),
+            cleanup_problems: Vec::new(),
             refused: Vec::new(),
         })
     }

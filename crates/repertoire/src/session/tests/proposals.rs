@@ -241,7 +241,7 @@ fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
     );
     assert_eq!(
         propose("F5"),
-        "Error: The call was refused: the name F5 holds upper-case letters; the name of a new skill is 1 to 64 characters of a-z, 0-9 and single hyphens."
+        "Error: The call was refused: the name F5 contains upper-case letters; the name of a new skill is 1 to 64 characters of a-z, 0-9 and single hyphens."
     );
     std::fs::create_dir(library.directory.path().join("taken")).unwrap();
     assert_eq!(

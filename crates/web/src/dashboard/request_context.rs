@@ -31,7 +31,7 @@ pub(crate) enum WriteRefusal {
 
 /// The sender of a request to the dashboard.
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct RequestContext {
     pub(crate) server: Arc<ServerState>,
     /// The part of the library that the sender may see.
     pub(crate) view: Arc<AgentView>,
@@ -48,7 +48,7 @@ pub(crate) struct Asker {
     route: Arc<str>,
 }
 
-impl Asker {
+impl RequestContext {
     /// Returns the sender of a request with `headers`, which come from a page of another origin if `is_foreign`.
     pub(crate) fn new(
         server: Arc<ServerState>,

@@ -1,4 +1,4 @@
-//! Paths that git obeys: git directories of any name, and files that git settings point at.
+//! Git directories of any name, and the files that settings of git point at.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -75,32 +75,32 @@ impl GitDirParts {
 
 /// Paths that git settings point at.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ObeyedPaths {
+pub(crate) struct SettingsPaths {
     /// The settings files, and the files that they include.
     files: Vec<PathBuf>,
     /// Paths in settings, absolute or relative to the top of the checkout.
     pointers: Vec<PathBuf>,
 }
 
-impl ObeyedPaths {
+impl SettingsPaths {
     /// Reads the user's settings, which apply to every repository.
     pub(crate) fn by_user(user: &GitUser) -> Self {
-        let mut obeyed = Self::default();
-        user.settings.iter().for_each(|file| obeyed.read(file.clone(), user));
+        let mut paths = Self::default();
+        user.settings.iter().for_each(|file| paths.read(file.clone(), user));
         for (name, value) in &user.given {
             let Some(path) = expanded(value, user) else { continue };
             let (section, name) =
                 (name.split('.').next().unwrap_or_default(), name.rsplit('.').next().unwrap_or_default());
             if is_pointer(&name.to_ascii_lowercase()) {
-                obeyed.pointers.push(path);
+                paths.pointers.push(path);
             } else if is_include(&section.to_ascii_lowercase(), &name.to_ascii_lowercase())
                 && path.is_absolute()
             {
                 // Git refuses a relative path here: there is no file that it could be relative to.
-                obeyed.read(path, user);
+                paths.read(path, user);
             }
         }
-        obeyed
+        paths
     }
 
     /// Reads the settings of the repository with the checkout `tree`. `inner` is its git directory, or a
@@ -113,11 +113,11 @@ impl ObeyedPaths {
             }
             None => vec![inner.to_owned()],
         };
-        let mut obeyed = Self::default();
+        let mut paths = Self::default();
         for file in directories.iter().flat_map(|one| CONFIGS.map(|name| one.join(name))) {
-            obeyed.read(file, user);
+            paths.read(file, user);
         }
-        obeyed
+        paths
     }
 
     /// Returns all paths for a checkout at `tree`, existing or not.
@@ -183,27 +183,27 @@ fn home_of(name: &str, users: &str) -> Option<PathBuf> {
 }
 
 /// Returns the paths that settings point at: those of all repositories around `path`, and the user's.
-pub(crate) fn obeyed_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
-    let everywhere = ObeyedPaths::by_user(user);
+pub(crate) fn settings_paths_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
+    let everywhere = SettingsPaths::by_user(user);
     let is_tree = |tree: &&Path| fs::symlink_metadata(tree.join(".git")).is_ok();
     let of = |tree: &Path| {
-        let own = ObeyedPaths::by_repository(&tree.join(".git"), tree, user);
+        let own = SettingsPaths::by_repository(&tree.join(".git"), tree, user);
         own.in_tree(tree).chain(everywhere.in_tree(tree)).collect::<Vec<_>>()
     };
     path.ancestors().filter(is_tree).flat_map(of).collect()
 }
 
 /// The files of a checkout that agents, shells or git obey.
-pub(crate) struct ObeyedFiles {
+pub(crate) struct ProtectedFiles {
     top: PathBuf,
     /// The files that settings point at.
     named: Vec<PathBuf>,
 }
 
-impl ObeyedFiles {
+impl ProtectedFiles {
     /// Returns those of the checkout at `top`.
     pub(crate) fn of(top: &Path, user: &GitUser) -> Self {
-        let named = obeyed_above(top, user);
+        let named = settings_paths_above(top, user);
         Self {
             top: top.to_owned(),
             named: named.iter().flat_map(|path| verified_path::trail(path)).collect(),
@@ -268,7 +268,7 @@ mod tests {
         let given = given.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let user = GitUser { home: Some(root.join("home")), settings: vec![root.join("home/own")], given };
         let tree = root.join("tree");
-        let found = obeyed_above(&tree.join("src"), &user);
+        let found = settings_paths_above(&tree.join("src"), &user);
         let end = |path: &PathBuf| {
             verified_path::trail(path).pop().unwrap().strip_prefix(&root).unwrap().to_owned()
         };
@@ -315,6 +315,6 @@ mod tests {
             fs::write(root.join(number.to_string()), text).unwrap();
         }
         let user = GitUser { home: None, settings: vec![root.join("0")], given: Vec::new() };
-        assert_eq!(ObeyedPaths::by_user(&user).files.len(), MAX_INCLUDED);
+        assert_eq!(SettingsPaths::by_user(&user).files.len(), MAX_INCLUDED);
     }
 }
