@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::options::CatalogOptions;
-use super::ranking::FAIR_PERCENT;
+use super::options::FAIR_PERCENT;
 use super::render::Page;
 use super::report::{Reason, Tier};
 use super::rotation::{self, Turn};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::pattern;
-use super::place::{property, resolve};
+use super::violation::{property, resolve};
 
 /// The deepest that schemas may nest.
 const MAX_DEPTH: usize = 32;
