@@ -40,7 +40,6 @@ enum Template {
     Sections,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
     let name = standard_name(&args.name)?;
     let place =

@@ -39,9 +39,7 @@ pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
 struct Purchase {
     index: usize,
     price: usize,
-    /// The tier before.
     before: Tier,
-    /// The reason of the purchase.
     reason: Reason,
 }
 

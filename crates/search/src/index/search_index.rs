@@ -42,7 +42,6 @@ pub struct SkillKey {
 #[derive(Debug, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct IndexedSkill {
     pub(crate) key: SkillKey,
-    /// The terms of the name.
     pub(crate) name: Vec<Term>,
     /// The pairs of adjacent terms, sorted.
     pub(crate) pairs: Vec<TermPair>,

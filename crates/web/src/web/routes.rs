@@ -72,7 +72,6 @@ pub(crate) async fn secure(request: Request, next: Next) -> Response {
     response
 }
 
-/// Returns whether `response` is a page.
 fn is_page(response: &Response) -> bool {
     let media_type = response.headers().get(header::CONTENT_TYPE);
     media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"))

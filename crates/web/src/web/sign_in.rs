@@ -27,7 +27,6 @@ impl SignInPage {
     }
 }
 
-/// Returns the response with the page.
 pub(crate) fn sign_in(page: &SignInPage) -> Response {
     page::html(page)
 }

@@ -280,7 +280,6 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Returns the violations of `schema` alone by `value`.
     fn alone(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize) -> Violations {
         let mut found = Violations::default();
         self.value(schema, value, place, depth + 1, &mut found);

@@ -11,7 +11,6 @@ use super::violation::{property, resolve};
 const MAX_DEPTH: usize = 32;
 /// The most faults that are reported.
 const MAX_FAULTS: usize = 10;
-/// The types there are.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 /// Keywords about values that are not checked.
 const UNCHECKED: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef"];

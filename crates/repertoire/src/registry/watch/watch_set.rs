@@ -161,7 +161,6 @@ impl WatchSet {
         Ok(directories)
     }
 
-    /// Watches `directory`.
     fn watch(&mut self, directory: &Path, scope: WatchScope) -> Result<DirectoryWatch, PollReason> {
         if let Some(known) = self.watched.write().unwrap_or_else(PoisonError::into_inner).get_mut(directory) {
             *known = scope;
