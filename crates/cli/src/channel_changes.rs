@@ -12,9 +12,7 @@ use crate::ui::{Style, Ui, escape};
 
 /// The changes of a channel, for people and programs.
 pub(crate) struct ChannelChanges<'a> {
-    /// The channel.
     pub(crate) channel: &'a str,
-    /// The changes of the release.
     pub(crate) changes: &'a [ReleaseChange],
     /// The skills that the channel had before.
     pub(crate) before: &'a BTreeMap<String, Digest>,

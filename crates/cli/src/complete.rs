@@ -60,7 +60,6 @@ pub(crate) fn agent_names() -> ArgValueCandidates {
     })
 }
 
-/// Returns the parser of names of clients.
 pub(crate) fn client_names() -> PossibleValuesParser {
     let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title());
     PossibleValuesParser::new(CLIENTS.iter().map(value))

@@ -76,7 +76,6 @@ impl ChangeInProgress {
     }
 }
 
-/// Returns the changes for one client.
 pub(crate) fn client_changes(
     workspace: &Workspace,
     args: &FileArgs,
@@ -100,9 +99,7 @@ pub(crate) fn pattern(library: &Library, name: &str) -> Result<Pattern, CliError
 
 /// The verbs for changes, planned and done.
 pub(crate) struct ChangeWords {
-    /// For links.
     pub(crate) link: (&'static str, &'static str),
-    /// For switches.
     pub(crate) switch: (&'static str, &'static str),
 }
 
@@ -133,7 +130,6 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// Returns the lines of `changes` as JSON.
 pub(crate) fn lines_json(changes: Option<&ClientChanges>) -> Value {
     let lines = changes.into_iter().flat_map(|changes| &changes.lines);
     lines

@@ -60,7 +60,6 @@ fn profiles() -> Vec<CompletionCandidate> {
 }
 
 impl Globals {
-    /// Returns the options of the workspace.
     pub(crate) fn workspace_options(&self) -> WorkspaceOptions {
         WorkspaceOptions {
             roots: self.root.clone(),

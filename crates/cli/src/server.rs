@@ -202,7 +202,6 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// Returns the options of the dashboard.
 fn dashboard(workspace: &Arc<Workspace>, args: &ServeArgs) -> DashboardOptions {
     let mut options = DashboardOptions::default();
     options.is_served = args.http.is_some() && !args.no_dashboard;
@@ -247,7 +246,6 @@ fn open(
     workspace.library(options.session_options(workspace.session_options(None)), &needed, runner)
 }
 
-/// Returns what is mounted at `/mcp`.
 fn mount(mcp: repertoire_mcp::Server) -> Mount {
     Mount::new(move |caller, stopping, closed| {
         let endpoint = Arc::new(mcp.endpoint(caller, stopping, closed));

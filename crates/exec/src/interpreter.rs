@@ -81,7 +81,6 @@ pub(crate) fn find(
     Ok(finder.program)
 }
 
-/// The author of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScriptAuthor {
     /// The host, whose programs are trusted.

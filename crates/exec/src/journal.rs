@@ -72,7 +72,6 @@ struct JobRecord {
     granted: Vec<GrantRecord>,
     /// The time before which it had not begun.
     began: SystemTime,
-    /// The path of git.
     git: Option<PathBuf>,
 }
 

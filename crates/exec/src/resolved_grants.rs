@@ -69,7 +69,6 @@ pub(crate) struct ResolvedGrants {
     pub(crate) scratch_pin: VerifiedPath,
     /// The paths in granted directories that the command may write.
     pub(crate) writable: Vec<WritableGrant>,
-    /// The working directory.
     pub(crate) working: PathBuf,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) network: bool,

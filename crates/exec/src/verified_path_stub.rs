@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A path.
 #[derive(Debug)]
 pub(crate) struct VerifiedPath {
     pub(crate) path: PathBuf,
@@ -23,7 +22,6 @@ impl VerifiedPath {
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Removes it if it is empty.
     pub(crate) fn remove_if_empty(&self) -> io::Result<()> {
         match self.path.symlink_metadata()? {
             found if found.is_dir() => fs::remove_dir(&self.path),

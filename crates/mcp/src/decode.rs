@@ -17,7 +17,6 @@ const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The result of decoding.
 pub(crate) enum DecodedMessage {
-    /// A message.
     Message(Box<ClientJsonRpcMessage>),
     /// Nothing to answer: an empty line, or an unknown notification.
     Nothing,
@@ -27,7 +26,6 @@ pub(crate) enum DecodedMessage {
     BadParams(Value),
 }
 
-/// Decodes one message.
 pub(crate) fn decode(bytes: &[u8]) -> DecodedMessage {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
     if bytes.is_empty() {

@@ -31,7 +31,6 @@ struct InstructionsLimit {
 }
 
 impl InstructionsLimit {
-    /// Returns the limit for `client`.
     fn of(client: Option<&str>, options: &McpOptions) -> Self {
         // Without tools, models cannot load skills.
         let tokens = if options.tools { options.instructions_tokens } else { 0 };

@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 
 use super::cursor::{self, PAGE};
 
-/// The method that returns a prompt.
 const GET: &str = GetPromptRequestMethod::VALUE;
 
 /// The argument that every prompt takes.

@@ -29,7 +29,6 @@ pub(crate) enum ProtocolFamily {
 }
 
 impl ProtocolFamily {
-    /// Returns the family of a request.
     pub(crate) fn of(context: &RequestContext<RoleServer>) -> Self {
         match context.protocol_version() {
             Some(version) if version.as_str() >= ProtocolVersion::V_2026_07_28.as_str() => Self::Stateless,

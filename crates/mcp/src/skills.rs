@@ -16,9 +16,7 @@ use super::uri::{SkillUri, skill_uri};
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// The `_meta` key of the source of a skill.
 const SOURCE: &str = "io.github.repertoire-rs/source";
-/// Lists skills.
 pub(crate) const LIST: &str = "skills/list";
-/// Returns one skill.
 pub(crate) const GET: &str = "skills/get";
 /// Lists a directory of a skill.
 pub(crate) const READ_DIRECTORY: &str = "resources/directory/read";

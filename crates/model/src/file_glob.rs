@@ -186,7 +186,6 @@ fn written_for_globset(pattern: &str) -> String {
     glob
 }
 
-/// Returns `path` without parts that are empty or `.`.
 fn without_empty_parts(path: &str) -> String {
     path.split('/').filter(|part| !matches!(*part, "" | ".")).collect::<Vec<_>>().join("/")
 }

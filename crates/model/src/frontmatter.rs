@@ -92,9 +92,7 @@ pub(crate) struct Lines<'a> {
 
 /// A line of a text.
 pub(crate) struct Line<'a> {
-    /// Its start.
     pub(crate) start: usize,
-    /// Its text.
     pub(crate) text: &'a str,
     /// Its line end; the last line of a text may lack it.
     pub(crate) ending: &'a str,

@@ -67,9 +67,7 @@ impl std::error::Error for HandlerError {}
 /// A handler that the host registered.
 #[derive(Clone)]
 pub(crate) struct HostHandler {
-    /// The name of the skill.
     pub(crate) skill: String,
-    /// The name of the tool.
     pub(crate) tool: String,
     /// The function.
     pub(crate) handler: Arc<dyn SkillHandler>,
@@ -89,7 +87,6 @@ impl HostHandler {
     }
 }
 
-/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

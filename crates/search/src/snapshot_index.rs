@@ -26,7 +26,6 @@ pub(crate) struct SnapshotIndex {
 }
 
 impl SnapshotIndex {
-    /// Returns a snapshot index without a snapshot.
     pub(crate) fn without_snapshot(index: SearchIndex) -> Self {
         Self { index, ..Self::default() }
     }

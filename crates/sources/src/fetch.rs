@@ -21,7 +21,6 @@ use crate::{Error, ErrorKind, packages, well_known};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FetchedTree {
-    /// The directory with its files.
     pub(crate) root: PathBuf,
     /// The directory of the root in the source, if only that was fetched.
     pub(crate) below: Option<String>,

@@ -6,7 +6,6 @@ use repertoire::http::HttpClient;
 
 use crate::git::GitPrompt;
 
-/// The registry of npm.
 const NPM: &str = "https://registry.npmjs.org";
 /// The index of Python packages.
 const PYPI: &str = "https://pypi.org";

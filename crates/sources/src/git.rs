@@ -69,7 +69,6 @@ pub enum GitPrompt {
 /// A commit whose files were written to a directory.
 #[derive(Debug)]
 pub(crate) struct GitTree {
-    /// The commit.
     pub(crate) commit: String,
     /// The branch, tag or commit that was asked for, once it is known from the repository.
     pub(crate) reference: Option<String>,
@@ -196,7 +195,6 @@ fn git_command(url: &str, prompt: GitPrompt) -> Command {
 pub(crate) struct GitOutput {
     /// The bytes that it printed.
     pub(crate) output: Vec<u8>,
-    /// Its messages.
     pub(crate) message: String,
     pub(crate) is_success: bool,
 }

@@ -141,7 +141,6 @@ fn refusal(
     Ok((total >= limits.total).then_some(Submission::TooMany))
 }
 
-/// Returns the values of [`CONTENT`].
 fn content(id: u64, proposal: &NewProposal) -> [SqlValue; 15] {
     [
         id.into(),

@@ -178,7 +178,6 @@ fn digests(rows: Vec<Row>) -> Result<BTreeSet<Digest>, Error> {
     rows.into_iter().map(|mut row| row.digest()).collect()
 }
 
-/// Returns `bundles` and the files in them.
 fn with_files(connection: &mut dyn Connection, bundles: BTreeSet<Digest>) -> Result<BTreeSet<Digest>, Error> {
     let mut all = bundles.clone();
     with_digests(connection, "SELECT bytes FROM blobs", &bundles, |mut row| {
@@ -190,13 +189,11 @@ fn with_files(connection: &mut dyn Connection, bundles: BTreeSet<Digest>) -> Res
     Ok(all)
 }
 
-/// Returns the newest version of `skill`.
 fn newest(connection: &mut dyn Connection, skill: &str) -> Result<Option<Version>, Error> {
     let sql = format!("SELECT {COLUMNS} FROM versions WHERE skill = $1 ORDER BY number DESC LIMIT 1");
     connection.query_first(&sql, &[skill.into()])?.map(version).transpose()
 }
 
-/// Returns the version in `row`.
 fn version(mut row: Row) -> Result<Version, Error> {
     Ok(Version {
         number: row.number()?,

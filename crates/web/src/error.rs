@@ -38,7 +38,6 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Returns an error of `kind`.
     pub(crate) fn new(kind: ErrorKind) -> Self {
         Self { kind, subject: None, source: None }
     }
@@ -99,7 +98,6 @@ impl Error {
         }
     }
 
-    /// Returns the kind of the system's error.
     fn system(&self) -> Option<io::ErrorKind> {
         self.source.as_ref()?.downcast_ref().map(io::Error::kind)
     }

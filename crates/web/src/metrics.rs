@@ -10,7 +10,6 @@ use repertoire_model::State;
 use crate::http::RequestMetrics;
 use crate::metrics_text::{Histogram, Labels, MetricsText};
 
-/// The content type of the text.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Maximum skills with series of their own; the others share those of `other`.
@@ -189,7 +188,6 @@ impl MetricsSink {
 /// The skills that a text of metrics tells of.
 #[derive(Clone, Copy)]
 pub(crate) enum ShownSkills<'a> {
-    /// All of them.
     All,
     /// The skills that are accepted by name and source; without a source, all skills of the name. The others
     /// do not exist: calls about them count as calls about unknown skills.

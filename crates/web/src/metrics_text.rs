@@ -30,12 +30,10 @@ impl Histogram {
     }
 }
 
-/// The text of metrics.
 #[derive(Default)]
 pub(crate) struct MetricsText(String);
 
 impl MetricsText {
-    /// Returns the text.
     pub(crate) fn into_string(self) -> String {
         self.0
     }

@@ -15,7 +15,6 @@ pub(super) const VERSION: &str = "2023-06-01";
 /// The most tokens of an answer where the host does not say; the API demands a number.
 const MAX_OUTPUT_TOKENS: u32 = 8192;
 
-/// Returns the body of a request.
 pub(super) fn body(request: &Request<'_>) -> Value {
     let breakpoints = request.breakpoints;
     let mut body = json!({

@@ -1,7 +1,6 @@
 //! Clients of the services that models run behind.
 
 mod error;
-mod response;
 mod client;
 mod provider;
 mod sse;
@@ -13,7 +12,7 @@ mod wire;
 mod http;
 
 pub use client::Client;
+pub use client::{Response, StopReason};
 pub use error::{ClientError, ClientErrorKind};
 pub use http::{ModelClient, ModelClientOptions};
 pub use provider::ModelApi;
-pub use response::{Response, StopReason};

@@ -12,7 +12,6 @@ pub(super) struct Events<R> {
 }
 
 impl<R: BufRead> Events<R> {
-    /// Returns a reader of the events in `reader`.
     pub(super) fn new(reader: R) -> Self {
         Self { reader }
     }

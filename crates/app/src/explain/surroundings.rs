@@ -33,7 +33,6 @@ impl Surroundings {
         Self { origins: workspace.origins(library), clients: SeeingClients::of(workspace, library) }
     }
 
-    /// Returns the origins of `entry`.
     pub(super) fn origins(&self, entry: &Entry) -> Vec<ComparedOrigin> {
         compared_origins(&self.origins, entry)
     }

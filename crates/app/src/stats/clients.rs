@@ -47,7 +47,6 @@ impl ClientUse {
     }
 }
 
-/// The records of one client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ClientRecord {
     /// The name of the client.
@@ -83,7 +82,6 @@ impl ClientRecord {
         self.last_uses.get(directory).is_some_and(|last| Some(last.as_str()) > oldest)
     }
 
-    /// Returns the view of the record.
     pub(super) fn view(&self) -> ClientRecordView {
         let skill = |(name, found): (&String, &ClientUse)| ClientUseView {
             name: name.clone(),
@@ -101,7 +99,6 @@ impl ClientRecord {
 /// A skill as a client calls it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Mention {
-    /// By a name.
     Name(String),
     /// By the path of its directory.
     Path(String),

@@ -95,7 +95,6 @@ impl CurrentTask {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &AgentArgs) -> Result<Exit, CliError> {
     if args.task.as_deref().is_some_and(|task| task.trim().is_empty()) {
         return Err(CliError::usage("the task is empty").hint("leave it out for a conversation"));
@@ -359,7 +358,6 @@ impl Conversation {
         }
     }
 
-    /// Returns the id of the conversation.
     fn id(&self) -> String {
         let stem = self.agent.transcript().and_then(Path::file_stem);
         stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()

@@ -40,7 +40,6 @@ pub(crate) struct ApproveArgs {
     list: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ApproveArgs) -> Result<Exit, CliError> {
     let Some(name) = &args.name else { return list::run(ui, workspace) };
     let library = workspace.open()?;

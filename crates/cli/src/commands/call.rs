@@ -49,7 +49,6 @@ pub(crate) struct CallArgs {
     render: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CallArgs) -> Result<Exit, CliError> {
     let text = match args.arguments.as_str() {
         "-" => read_input()?,

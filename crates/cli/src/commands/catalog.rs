@@ -79,7 +79,6 @@ pub(crate) struct CatalogArgs {
     output: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CatalogArgs) -> Result<Exit, CliError> {
     let agent = args.agent.as_deref().map(|name| workspace.agent(name)).transpose()?;
     let mut options = options(workspace, args, agent.as_ref())?;

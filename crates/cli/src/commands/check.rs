@@ -62,7 +62,6 @@ impl CheckArgs {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> Result<Exit, CliError> {
     // The reference reads no configuration.
     if let Some(CompatTool::SkillsRef) = args.compat {

@@ -19,7 +19,6 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &CompletionsArgs) -> Result<Exit, CliError> {
     let program = env::arguments().first().map(|program| program.to_string_lossy().into_owned());
     // A bare name is looked up again by the shell; a path is made to work from anywhere.

@@ -43,7 +43,6 @@ struct Report {
     skills: Vec<SkillCost>,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result<Exit, CliError> {
     let mut options = workspace.session_options(None);
     // Tools of skills are counted whether or not something could run them here.

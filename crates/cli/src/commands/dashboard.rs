@@ -45,7 +45,6 @@ pub(crate) struct DashboardArgs {
     port: u16,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &DashboardArgs) -> Result<Exit, CliError> {
     let address = format!("127.0.0.1:{}", args.port);
     let secret = PageSecret::new()?;

@@ -37,7 +37,6 @@ pub(crate) struct EnableArgs {
     file: FileArgs,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EnableArgs) -> Result<Exit, CliError> {
     let library = workspace.inspect(workspace.settings.policy.clone());
     let change = args.file.begin(workspace)?;

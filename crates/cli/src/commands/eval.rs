@@ -34,7 +34,6 @@ enum Measure {
     Triggers(triggers::TriggersArgs),
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EvalArgs) -> Result<Exit, CliError> {
     match &args.measure {
         Measure::Triggers(args) => triggers::run(ui, workspace, args),

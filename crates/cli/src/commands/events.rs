@@ -43,7 +43,6 @@ pub(crate) struct EventsArgs {
     follow: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EventsArgs) -> Result<Exit, CliError> {
     if !workspace.has_store() {
         if !args.follow {

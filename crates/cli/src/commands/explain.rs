@@ -29,7 +29,6 @@ pub(crate) struct ExplainArgs {
     name: String,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ExplainArgs) -> Result<Exit, CliError> {
     let library = workspace.inspect_served(workspace.settings.policy.clone());
     let explanation = explain(workspace, &library, &args.name)?;

@@ -45,7 +45,6 @@ impl HistoryArgs {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &HistoryArgs) -> Result<Exit, CliError> {
     if let Some(versions) = &args.diff {
         return diff::run(ui, workspace, &args.name, versions);

@@ -22,7 +22,6 @@ pub(crate) struct InitArgs {
     force: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &InitArgs) -> Result<Exit, CliError> {
     let path = env.working_directory().join(FILE_NAME);
     let mut options = fs::OpenOptions::new();

@@ -70,7 +70,6 @@ struct KitJson<'a> {
     in_use: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -> Result<Exit, CliError> {
     // A kit in use that is gone must not be in the way of choosing another.
     let settings = settings::load_without_kits(&env, &globals.workspace_options())?;

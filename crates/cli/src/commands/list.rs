@@ -94,7 +94,6 @@ struct Row<'a> {
     disabled_for: Vec<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result<Exit, CliError> {
     if args.changed {
         return changed::write(ui, workspace, &args.names);

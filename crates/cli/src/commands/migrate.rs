@@ -61,7 +61,6 @@ struct RolesArgs {
 
 /// The place of the prompts and agents of divided roles.
 struct AgentFiles<'a> {
-    /// The directory of the roles.
     roles: &'a Path,
     /// The project's configuration.
     config: &'a Path,
@@ -147,7 +146,6 @@ const EXISTS: &str = "exists";
 /// No name for a skill can be made of the role's.
 const NAMELESS: &str = "nameless";
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Result<Exit, CliError> {
     let Layout::Roles(args) = &args.layout;
     let env = &workspace.env;

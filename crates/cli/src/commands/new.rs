@@ -45,7 +45,6 @@ enum Template {
     Sections,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
     let name = standard_name(&args.name)?;
     let places = env.places();

@@ -14,7 +14,6 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::Workspace;
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PackArgs) -> Result<Exit, CliError> {
     match &args.form {
         Form::Skill(args) => skill::run(ui, workspace, args),

@@ -45,7 +45,6 @@ struct Prompt {
     path: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PromptArgs) -> Result<Exit, CliError> {
     let prompt = match (&args.role, &args.agent) {
         (Some(role), _) => role_prompt(ui, workspace, args, role)?,

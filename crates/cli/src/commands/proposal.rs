@@ -69,7 +69,6 @@ pub(crate) struct ApproveArgs {
     yes: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, action: &ProposalAction) -> Result<Exit, CliError> {
     match action {
         ProposalAction::New(args) => new::run(ui, workspace, args),

@@ -31,7 +31,6 @@ use skill_copies::PublishedFiles;
 /// The most errors that are shown.
 const MAX_ERRORS: usize = 20;
 
-/// A skill to publish.
 struct SkillToPublish {
     files: SkillFiles,
     digest: Digest,
@@ -39,7 +38,6 @@ struct SkillToPublish {
     version: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PublishArgs) -> Result<Exit, CliError> {
     let (destination, directories) = args.parsed(workspace.env.working_directory())?;
     let skills = read(workspace, &directories)?;

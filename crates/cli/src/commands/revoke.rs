@@ -16,7 +16,6 @@ pub(crate) struct RevokeArgs {
     name: String,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RevokeArgs) -> Result<Exit, CliError> {
     let revoked = workspace.approvals()?.revoke(|approval| approval.name == args.name)?;
     if revoked.is_empty() {

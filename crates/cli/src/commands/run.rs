@@ -85,7 +85,6 @@ impl EventSink for WithoutLoads {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RunArgs) -> Result<Exit, CliError> {
     let arguments = arguments(args)?;
     let sandbox = args.sandbox.as_deref().and_then(SandboxChoice::parse);

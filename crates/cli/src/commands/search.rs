@@ -46,7 +46,6 @@ pub(crate) struct SearchArgs {
     agent: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SearchArgs) -> Result<Exit, CliError> {
     let mut request = SearchRequest::new(query(args)?, usize::from(args.limit));
     request.tag = args.tag.as_deref().map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned);

@@ -7,7 +7,6 @@ pub(crate) use crate::server::ServeArgs;
 use crate::ui::Ui;
 use crate::wire::Workspace;
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &ServeArgs) -> Result<Exit, CliError> {
     server::run(ui, workspace, args, &|_, _| Ok(()))
 }

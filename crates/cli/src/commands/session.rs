@@ -51,7 +51,6 @@ pub(crate) struct SessionArgs {
     own_handlers: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SessionArgs) -> Result<Exit, CliError> {
     let mut conversation = open(ui, workspace, args)?;
     // Changes in the meantime are known by the next request.

@@ -53,7 +53,6 @@ pub(crate) struct ShowArgs {
     raw: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = workspace.open()?;
     if let Some(directory) = &args.files {

@@ -36,7 +36,6 @@ pub(crate) struct StatsArgs {
     from_clients: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &StatsArgs) -> Result<Exit, CliError> {
     let store: Arc<dyn Store> =
         if workspace.has_store() { workspace.store()? } else { Arc::new(MemoryStore::new()) };

@@ -65,7 +65,6 @@ struct SyncedSkill<'l> {
     is_restored: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs) -> Result<Exit, CliError> {
     if args.import {
         return import::run(ui, workspace);

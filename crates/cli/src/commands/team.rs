@@ -29,7 +29,6 @@ enum Action {
     Token(token::TokenAction),
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &TeamArgs) -> Result<Exit, CliError> {
     let store = args.store.as_deref();
     match &args.action {

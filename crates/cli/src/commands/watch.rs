@@ -47,7 +47,6 @@ enum Wake {
     Interrupted,
 }
 
-/// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, _args: &WatchArgs) -> Result<Exit, CliError> {
     let (sender, wakes) = wakes();
     let interrupted = sender.clone();

@@ -3,7 +3,6 @@
 /// The role of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// A heading.
     Heading,
     /// The name of a skill.
     Name,
@@ -13,11 +12,8 @@ pub(crate) enum Style {
     Good,
     /// Information.
     Info,
-    /// A warning.
     Warning,
-    /// An error.
     Error,
-    /// A hint.
     Hint,
     /// A line that a diff adds.
     Added,
@@ -36,7 +32,6 @@ impl Style {
         }
     }
 
-    /// Returns `text` in this style if `is_coloured`.
     pub(crate) fn paint(self, text: &str, is_coloured: bool) -> String {
         if !is_coloured || text.is_empty() {
             return text.to_owned();

@@ -52,7 +52,6 @@ pub(super) fn newline(text: &str) -> &'static str {
     }
 }
 
-/// Returns the offset of the start of the line that `offset` is on.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |index| index + 1)
 }

@@ -18,7 +18,6 @@ pub(crate) struct ValueEdit {
     pub made: usize,
 }
 
-/// Returns `text` with `value` at `path`.
 pub(crate) fn set_value(text: &str, path: &[&str], value: &Value) -> Result<ValueEdit, EditFault> {
     let (bom, body) = split_bom(text);
     let Some((last, above)) = path.split_last() else { return Err(EditFault::of("no key is named")) };

@@ -1,13 +1,14 @@
 //! Decides whether a tool or script may run.
 
+use std::collections::BTreeMap;
+
+use repertoire::registry::Entry;
+use repertoire::{Error, Trust};
 use repertoire_model::answer::RunRefusal;
 use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Bundle, Capabilities, SkillTool};
 
 use super::{Approval, ApprovalRequest, ApprovalVerdict, Approvals, Approver};
-use repertoire::Error;
-use repertoire::Trust;
-use repertoire::registry::Entry;
 
 /// The rules that decide whether a skill may run a tool or script.
 #[derive(Debug, Clone, Copy)]
@@ -96,5 +97,31 @@ fn objection(verdict: ApprovalVerdict, why: RunRefusal) -> Option<RunRefusal> {
         ApprovalVerdict::Once | ApprovalVerdict::Always => None,
         ApprovalVerdict::Refused => Some(RunRefusal::Refused),
         ApprovalVerdict::Unasked => Some(why),
+    }
+}
+
+/// The trust in each source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustLevels {
+    sources: BTreeMap<String, Trust>,
+    others: Trust,
+}
+
+impl TrustLevels {
+    /// Returns levels with `others` for all sources.
+    pub fn new(others: Trust) -> Self {
+        Self { sources: BTreeMap::new(), others }
+    }
+
+    /// Returns these levels with `trust` for the source `label`.
+    #[must_use]
+    pub fn with(mut self, label: impl Into<String>, trust: Trust) -> Self {
+        self.sources.insert(label.into(), trust);
+        self
+    }
+
+    /// Returns the trust in the source `label`.
+    pub fn of(&self, label: &str) -> Trust {
+        self.sources.get(label).copied().unwrap_or(self.others)
     }
 }

@@ -3,7 +3,6 @@
 //! Tools and scripts of a skill run only after a person approved them, unless their source is trusted. An
 //! approval holds for exact files and capabilities: any change ends it.
 
-mod trust;
 mod record;
 mod store;
 mod texts;
@@ -11,7 +10,7 @@ mod approver;
 pub(crate) mod decide;
 
 pub use approver::{ApprovalRequest, ApprovalVerdict, Approver};
+pub use decide::TrustLevels;
 pub use record::{Approval, Difference};
 pub use store::Approvals;
 pub use texts::MAX_KEPT_BYTES;
-pub use trust::TrustLevels;

@@ -16,7 +16,6 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 pub(crate) struct GitSetting {
     /// The section, in lower case.
     pub(crate) section: String,
-    /// The subsection, if there is one.
     pub(crate) subsection: Option<String>,
     /// The name, in lower case.
     pub(crate) name: String,

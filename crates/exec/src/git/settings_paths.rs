@@ -59,7 +59,6 @@ impl GitDirParts {
         self.refs |= names::is_named(name, "refs");
     }
 
-    /// Returns whether `name` is that of a part.
     #[cfg(target_os = "linux")]
     pub(crate) fn is_part(name: &OsStr) -> bool {
         let mut parts = Self::default();

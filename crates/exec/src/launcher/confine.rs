@@ -392,7 +392,6 @@ pub(super) struct Meter<'a> {
     next: Instant,
     next_disk: Instant,
     device: u64,
-    /// The sizes of files in the scratch directory.
     sizes: scratch::FileSizes,
     /// Free bytes and inodes of its file system at the last poll of the disk.
     #[cfg(target_os = "linux")]

@@ -66,7 +66,6 @@ pub(crate) struct AccessRule {
     pub(crate) access: Access,
 }
 
-/// The path of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum RulePath {
     /// A path of the system, symbolic links followed. It need not exist.
@@ -86,7 +85,6 @@ pub(crate) enum Access {
     Write,
 }
 
-/// A message of a launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LauncherMessage {
     /// The launcher has this version and is ready for a plan.

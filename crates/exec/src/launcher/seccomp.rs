@@ -12,7 +12,6 @@ use seccompiler::sock_filter;
 
 use self::calls::*;
 
-/// The options of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FilterOptions {
     /// `true` if internet sockets are allowed.

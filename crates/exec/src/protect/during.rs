@@ -31,7 +31,6 @@ const BUFFER: usize = 4 << 10;
 /// The number of events after which more of them wait, and the most entries that are listed at a time.
 const MAX_EVENTS: usize = 64;
 
-/// The findings of a watch.
 #[derive(Debug, Default)]
 pub(crate) struct WatchFindings {
     /// Files that were created under protected names and renamed at once.

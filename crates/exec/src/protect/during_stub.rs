@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use crate::protect::after::RenamedFiles;
 use crate::protect::writable::WritableGrant;
 
-/// The findings of a watch.
 #[derive(Debug, Default)]
 pub(crate) struct WatchFindings {
     pub(crate) renames: RenamedFiles,

@@ -67,7 +67,6 @@ pub(crate) struct ProtectedListing {
 pub(crate) struct ListedEntry {
     pub(crate) name: OsString,
     pub(crate) metadata: Metadata,
-    /// `true` if it is protected by its name.
     pub(crate) is_protected: bool,
 }
 

@@ -28,7 +28,6 @@ const UNSEEN: &str = "not all of it can be read; grant a smaller directory";
 pub(crate) struct WritableGrant {
     /// Its path, symbolic links resolved.
     pub(crate) pinned: VerifiedPath,
-    /// Protected files and directories in it.
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
     /// Paths in it that are protected for another reason than their name, existing or not.
     pub(crate) also_protected: BTreeSet<PathBuf>,

@@ -183,7 +183,6 @@ async fn text(
     Ok(Some(content.bytes))
 }
 
-/// Returns the files of `bundle` as entries of a listing.
 fn listed(bundle: &Bundle) -> Vec<FileEntry> {
     let files = bundle.files().iter();
     files

@@ -18,12 +18,9 @@ pub(super) const UV: &str = "uv";
 /// The largest script that is read to find its interpreter, in bytes; files of skills are no larger.
 const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A copy of a skill.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SkillCopy<'a> {
-    /// Its directory.
     pub(super) path: &'a Path,
-    /// Its files.
     pub(super) bundle: &'a Bundle,
 }
 

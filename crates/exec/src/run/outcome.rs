@@ -10,7 +10,6 @@ use super::command::RAISED;
 use crate::{CleanupProblem, ExceededLimit, Output, RunEnding, RunOutcome};
 use repertoire::tool::quoted;
 
-/// The format of a result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResultFormat {
     /// The declared form of the output.
@@ -19,7 +18,6 @@ pub(super) struct ResultFormat {
     pub(super) is_driven: bool,
     /// `true` if the answer has only the exception and not the printed output, as in the profile `harness`.
     pub(super) is_terse: bool,
-    /// Its timeout.
     pub(super) timeout: Duration,
 }
 

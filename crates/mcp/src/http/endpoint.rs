@@ -61,7 +61,6 @@ enum RequestKind {
 }
 
 impl RequestKind {
-    /// Returns the kind of a request with this body.
     fn of(parts: &Parts, body: &[u8]) -> Self {
         if parts.method == Method::GET {
             return Self::EventStream;
@@ -196,7 +195,6 @@ impl Endpoint {
         }
     }
 
-    /// Answers a request of this kind.
     async fn answer_kind(&self, mut parts: Parts, body: Bytes, kind: RequestKind) -> EndpointResponse {
         let method = parts.method.clone();
         media::normalize(&mut parts.headers);

@@ -23,7 +23,6 @@ use crate::tools::Disconnection;
 /// Names the last event that a client received.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
-/// One MCP session.
 #[derive(Default)]
 pub(super) struct McpSession {
     /// Ids of in-flight requests.
@@ -64,7 +63,6 @@ pub(super) struct WaitingClient {
 }
 
 impl WaitingClient {
-    /// Returns the client of `request`.
     pub(super) fn new(request: Arc<OpenRequest>) -> Self {
         Self { request: Some(request), disconnection: Disconnection::default() }
     }

@@ -41,7 +41,6 @@ impl TrackedSession {
 }
 
 impl McpSessions {
-    /// Returns the sessions of `manager`.
     pub(super) fn new(manager: Arc<LocalSessionManager>, options: Arc<McpOptions>) -> Self {
         Self {
             manager,
@@ -110,7 +109,6 @@ impl McpSessions {
         Some(Arc::clone(&tracked.session))
     }
 
-    /// Returns whether the session `id` is open.
     pub(super) async fn is_open(&self, id: &str) -> bool {
         self.manager.sessions.read().await.contains_key(id)
     }

@@ -5,9 +5,7 @@
 
 mod value;
 mod loaded;
-mod file;
 mod listing;
-mod field;
 mod results;
 mod tool_result;
 mod fault;
@@ -18,13 +16,13 @@ mod recognise;
 
 pub use crate::outline::Section;
 pub use fault::{AvailableFiles, Fault, FaultKind, RunRefusal};
-pub use field::Field;
-pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, SkillList, SkillListItem};
+pub use listing::{FileText, Truncation};
 pub use loaded::{Acknowledgement, BucketText, LoadAnswer, LoadedSkill, Occasion, ToolSchema};
 pub(crate) use recognise::{Examination, examine, stamped_bodies};
 pub use recognise::{RecognisedAnswer, recognise};
 pub use render::{Render, guard};
+pub use results::Field;
 pub use results::{MatchedWord, Score, SearchResult, SearchResults};
 pub use tool_result::ToolResult;
 pub use value::{Answer, Injection};

@@ -74,7 +74,6 @@ pub fn recognise(text: &str) -> Option<RecognisedAnswer> {
 /// The result of examining a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Examination {
-    /// An answer.
     Whole(RecognisedAnswer),
     /// The remains of one: it begins like one, but was cut or changed.
     Broken,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::options::CatalogOptions;
-use super::ranking::FAIR_PERCENT;
+use super::options::FAIR_PERCENT;
 use super::render::Page;
 use super::report::{Reason, Tier};
 use super::rotation::{self, Turn};
@@ -39,9 +39,7 @@ pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
 struct Purchase {
     index: usize,
     price: usize,
-    /// The tier before.
     before: Tier,
-    /// The reason of the purchase.
     reason: Reason,
 }
 

@@ -76,7 +76,6 @@ mod compose;
 mod entry;
 mod notice;
 mod options;
-mod ranking;
 pub(crate) mod render;
 mod report;
 mod rotation;
@@ -89,7 +88,7 @@ pub(crate) use entry::{flatten, shown_name};
 pub use options::{
     CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL, SEARCH_TOOL,
 };
-pub use ranking::{FAIR_PERCENT, Ranking};
+pub use options::{FAIR_PERCENT, Ranking};
 pub use report::{CatalogReport, Reason, SkillTier, Tier};
 pub use sentence::MAX_SENTENCE_CHARS;
 

@@ -131,7 +131,6 @@ impl Parts {
     }
 }
 
-/// Returns the token at a position of [`TOKENS`].
 fn token_at(position: u32) -> Option<&'static [u8]> {
     let (length, rest) = TOKENS.get(position as usize..)?.split_first()?;
     rest.get(..usize::from(*length))

@@ -7,7 +7,6 @@
 mod needs;
 mod declared;
 mod read;
-mod python;
 mod handler;
 mod interpreter;
 mod capabilities;
@@ -21,7 +20,7 @@ pub use declared::{
     nearest_tool_name,
 };
 pub use handler::Handler;
+pub use handler::PYTHON_FILE;
 pub use interpreter::Interpreter;
 pub use needs::{HostCommand, Needs};
-pub use python::PYTHON_FILE;
 pub use read::{MAX_TOOLBOX_BYTES, MAX_TOOLS, TOOLBOX_FILE, ToolProblem};

@@ -45,7 +45,6 @@ pub struct TranscriptReader {
     /// Calls that have no result yet.
     calls: HashMap<String, Call>,
     seen: BTreeMap<SkillName, SeenSkill>,
-    /// The number of sightings.
     sightings: u64,
 }
 

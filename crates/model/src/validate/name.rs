@@ -39,11 +39,9 @@ pub(crate) struct NameFacts<'a> {
 /// The name a skill is addressed by, and what its standing depends on, whether or not the rules report it.
 #[derive(Debug, Clone)]
 pub(crate) struct ChosenName {
-    /// The name.
     pub(crate) name: SkillName,
     /// True if the written name differs from the directory.
     pub(crate) is_mismatch: bool,
-    /// True if it is the name of a tool.
     pub(crate) is_tool: bool,
 }
 

@@ -121,7 +121,6 @@ fn labels(assignment: &Assignment) -> Vec<String> {
     }
 }
 
-/// Returns the assignments of the file at `path`.
 fn read(input: &ConfigInput, owner: ConfigFileOwner, path: &Path) -> Result<Vec<Assignment>, ConfigError> {
     // A project comes with a clone: a link in it could lead to any file of the user, and errors quote lines.
     let read = match owner {

@@ -13,7 +13,6 @@ use super::input::ConfiguredPath;
 use super::trust::FileTrust;
 use crate::store::{Role, TokenScope};
 
-/// The keys of a group.
 const GROUP_KEYS: [&str; 5] = ["role", "agent", "allow", "deny", "kits"];
 
 /// The settings of OpenID Connect.

@@ -29,7 +29,6 @@ const FILES: [(&str, &str); 5] = [
 /// The keys that a profile may not have: what they define adds up over the layers.
 const KEYS_OF_LAYERS: [&str; 4] = ["disabled", AGENTS_KEY, KITS_KEY, OIDC_GROUPS_KEY];
 
-/// The keys of a profile.
 pub(super) struct ProfileKeys {
     /// The profile of the model that it starts from.
     base: Profile,
@@ -38,7 +37,6 @@ pub(super) struct ProfileKeys {
 }
 
 impl ProfileKeys {
-    /// Returns the keys of `choice`.
     pub(super) fn read(choice: &ProfileChoice, input: &ConfigInput) -> Result<Self, ConfigError> {
         match choice {
             ProfileChoice::Named(name) => Self::named(name, input),
@@ -99,7 +97,6 @@ impl ProfileKeys {
         settings
     }
 
-    /// Returns `true` if the profile has the key `name`.
     pub(super) fn sets(&self, name: &str) -> bool {
         self.assignments.iter().any(|assignment| assignment.key.name == name)
     }

@@ -18,7 +18,6 @@ use crate::{Error, ErrorKind};
 pub(crate) struct SessionResources {
     /// The options of every session.
     pub(crate) options: SessionOptions,
-    /// The agents, by name.
     pub(crate) agents: BTreeMap<String, Agent>,
     /// Inheritance of agents that are started by a session without an agent.
     pub(crate) inherit: Inherit,

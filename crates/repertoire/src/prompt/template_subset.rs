@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// The statements that there are.
 const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "set"];
 
 /// Operators that build texts or lists; each could double its input.

@@ -12,7 +12,6 @@ mod check;
 mod publication;
 mod requires;
 mod resources;
-mod describe;
 mod change;
 mod signals;
 mod subscription;

@@ -67,9 +67,7 @@ struct RegistryState {
 /// The behaviour of a request that finds another one reloading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BusyReload {
-    /// It waits for the reload.
     Wait,
-    /// It keeps the snapshot that there is.
     KeepSnapshot,
 }
 

@@ -1,11 +1,12 @@
 //! The files that a skill is reported to have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use repertoire_model::policy::ResourceListing;
-use repertoire_model::{FileEntry, FileKind, Manifest, Policy};
+use repertoire_model::{FileEntry, FileKind, LineRange, Manifest, Policy, file_description};
 
-use super::{Entry, Registry};
+use super::open::Registry;
+use super::snapshot::Entry;
 use crate::Error;
 
 /// The files that a skill is reported to have, by kind, each relative to the directory of its kind.
@@ -55,5 +56,32 @@ impl Registry {
     pub async fn resources(&self, entry: &Entry) -> Result<Resources, Error> {
         let listing = self.files(entry).await?;
         Ok(Resources::of(&entry.document.manifest, &listing.files, self.policy()))
+    }
+}
+
+/// The most files of a listing that are described.
+const MAX_DESCRIBED: usize = 50;
+
+/// The largest file that is read for its description, in bytes.
+const MAX_BYTES: u64 = 64 * 1024;
+
+impl Registry {
+    /// Returns the descriptions of `files`, by path: the first heading or comment of each, where that says more than its name.
+    ///
+    /// Only the first few files are read, and none that is large.
+    pub async fn describe_files(&self, entry: &Entry, files: &[&FileEntry]) -> BTreeMap<String, String> {
+        let is_described = |file: &&&FileEntry| {
+            file.kind != FileKind::Manifest
+                && file.size <= MAX_BYTES
+                && file_description::is_describable(file.path.as_str())
+        };
+        let mut descriptions = BTreeMap::new();
+        for file in files.iter().filter(is_described).take(MAX_DESCRIBED) {
+            let content = self.read(entry, &file.path, LineRange::default()).await.ok();
+            let text = content.as_ref().and_then(|content| content.text());
+            let description = text.and_then(|text| file_description::describe(file.path.as_str(), text));
+            descriptions.extend(description.map(|description| (file.path.to_string(), description)));
+        }
+        descriptions
     }
 }

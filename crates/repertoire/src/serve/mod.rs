@@ -12,14 +12,12 @@ mod record;
 mod published_skills;
 mod served_library;
 mod agent_view;
-mod skill_query;
 mod caller;
-mod limits;
 
 pub use agent_view::{AgentView, CatalogSize, ListVersions, PUBLISHED_AT_ONCE, ViewLimits};
 pub use caller::Caller;
-pub use limits::RequestLimits;
 pub use notice::{Notice, Notices};
+pub use principal::RequestLimits;
 pub use principal::{Principal, RunLimit, without_kind};
 pub use published_skills::{PublishResult, PublishedSkill, PublishedSkills};
 pub use record::{MAX_NAME_CHARS, OUT_OF_SCOPE, OVERLOADED, RequestRecord, UNKNOWN_SKILL};

@@ -53,3 +53,12 @@ impl RunLimit {
 pub fn without_kind(name: &str) -> &str {
     name.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "agent")).map_or(name, |(_, name)| name)
 }
+
+/// The limits of a server that a request for a mounted service is subject to.
+#[derive(Clone)]
+pub struct RequestLimits {
+    /// One permit for each event stream that waits for changes.
+    pub streams: Arc<Semaphore>,
+    /// Fails with the reason if too many responses wait to be read for one of so many bytes more.
+    pub room: Arc<dyn Fn(u64) -> Result<(), String> + Send + Sync>,
+}

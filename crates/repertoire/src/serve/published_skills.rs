@@ -97,7 +97,6 @@ impl CachedResult {
 /// The inputs of a result besides the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PublishInputs {
-    /// The digest of the files.
     digest: Digest,
     /// Files that were left out, and why.
     left_out: Vec<Diagnostic>,

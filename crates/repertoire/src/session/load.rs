@@ -36,7 +36,6 @@ pub(crate) struct SkillLoads<'a> {
 }
 
 impl Session {
-    /// Returns the loading of skills.
     pub(crate) fn loads(&self) -> SkillLoads<'_> {
         SkillLoads { session: self }
     }

@@ -50,7 +50,6 @@ impl ContextSkills<'_> {
         self.session.state().ledger.is_sure(name)
     }
 
-    /// Returns the names of the skills that are active.
     pub(crate) fn active(&self) -> BTreeSet<SkillName> {
         self.session.state().ledger.active().cloned().collect()
     }

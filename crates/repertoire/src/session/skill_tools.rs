@@ -148,7 +148,6 @@ impl<'a> SkillTools<'a> {
         Some(format!("Its tools cannot be called before a person approves the skill{reason}{how}."))
     }
 
-    /// Returns the tools that the skill declares.
     async fn declared(&self, entry: &Entry, files: &[FileEntry]) -> DeclaredTools {
         let mut declared = DeclaredTools::default();
         let find = |name: &str| files.iter().find(|file| file.path.as_str() == name);
@@ -338,7 +337,6 @@ impl<'a> SkillTools<'a> {
         Some(format!("Its tools are called with `{call}`: {names}. What they take is in its {file}."))
     }
 
-    /// Returns the tools of the skill, if it is loaded.
     async fn loaded_tools(&self, entry: &PinnedEntry, address: &str) -> Option<Toolbox> {
         if let Some(toolbox) = self.session.state().exposed.get(address) {
             return Some(toolbox.clone());
@@ -353,7 +351,6 @@ impl<'a> SkillTools<'a> {
         Some(toolbox)
     }
 
-    /// Calls the tool `tool` of the skill `asked`.
     pub(crate) async fn call(&self, asked: &str, tool: &str, arguments: &Map<String, Value>) -> CallResult {
         let entry = self.session.lookup().find(asked).await?;
         let details = EventDetails { skill_tool: Some(quoted(tool)), ..EventDetails::of(&entry) };
@@ -418,7 +415,6 @@ impl<'a> SkillTools<'a> {
         SkillCaller { registry: self.session.registry(), entry, address, is_terse }
     }
 
-    /// Runs a script of the skill `asked`.
     pub(crate) async fn run_script(&self, asked: &str, call: ScriptCall) -> CallResult {
         let entry = self.session.lookup().find(asked).await?;
         let tool = quoted(&call.path);

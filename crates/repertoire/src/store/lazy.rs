@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Store;
 use crate::Error;
 
-/// Opens a store.
 type Open = dyn Fn() -> Result<Arc<dyn Store>, Error> + Send + Sync;
 
 /// The store once it is opened, and until then the last error.

@@ -11,7 +11,7 @@ use super::journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Us
 use super::proposals::{
     FREE_RULE, NewProposal, Proposal, ProposalDecision, ProposalLimits, ProposalState, Proposals, Submission,
 };
-use super::publications::{Publication, Publications};
+use super::releases::{Publication, Publications};
 use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 use super::tokens::{ENDED_TOKEN_TIME, MAX_TOKENS, TokenRecord, Tokens, token_exists, too_many_tokens};
 use super::versions::{Blob, NewVersion, Version, Versions};

@@ -12,7 +12,6 @@ mod journal;
 mod versions;
 mod proposals;
 mod releases;
-mod publications;
 mod tokens;
 mod lazy;
 mod memory;
@@ -29,7 +28,7 @@ pub use proposals::{
     AGENT_PREFIX, FREE_RULE, MAX_PENDING, NewProposal, Proposal, ProposalDecision, ProposalKind,
     ProposalLimits, ProposalState, Proposals, Submission,
 };
-pub use publications::{Publication, Publications};
+pub use releases::{Publication, Publications};
 pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 pub use tokens::{
     ENDED_TOKEN_TIME, MAX_TOKENS, Role, TOKEN_PREFIX, TokenRecord, TokenScope, Tokens, is_principal_name,

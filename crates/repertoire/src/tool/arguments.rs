@@ -68,7 +68,6 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Returns the text of `parameter`, if it is given.
     pub(super) fn text(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
         let text = self.input(parameter)?;
         match text.filter(|text| text.len() > MAX_TEXT_BYTES).and(self.find(parameter)) {
@@ -139,12 +138,10 @@ impl<'a> Arguments<'a> {
         texts.ok_or_else(|| bad(name, "a list of strings"))
     }
 
-    /// Returns whether `parameter` is given.
     pub(super) fn is_given(&self, parameter: &Parameter<'_>) -> bool {
         self.find(parameter).is_some()
     }
 
-    /// Returns whether `parameter` is on.
     pub(super) fn switch(&self, parameter: &Parameter<'_>) -> Result<bool, FaultKind> {
         match self.find(parameter) {
             None => Ok(false),

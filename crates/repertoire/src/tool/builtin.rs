@@ -12,7 +12,6 @@ use crate::session::{Session, SessionOptions};
 
 /// The input for the definition of a built-in tool.
 pub(crate) struct DefinitionContext<'a> {
-    /// The options of the session.
     pub(crate) options: &'a SessionOptions,
     /// The names in the catalog, sorted; `None` if there are too many to list.
     pub(crate) skills: Option<&'a [String]>,
@@ -31,7 +30,6 @@ pub(crate) struct Builtin {
 }
 
 impl Builtin {
-    /// Returns its definition.
     pub(crate) fn definition(&self, context: &DefinitionContext<'_>) -> Definition {
         let SessionOptions { names, descriptions, .. } = context.options;
         let (description, mut input_schema) = (self.define)(context);

@@ -15,7 +15,6 @@ const ACTION: Parameter<'static> = Parameter { name: "action", aliases: &[] };
 const ID: Parameter<'static> = Parameter { name: "id", aliases: &["proposal_id"] };
 const REASON: Parameter<'static> = Parameter { name: "reason", aliases: &["why"] };
 
-/// The actions.
 const ACTIONS: [&str; 4] = ["list", "show", "approve", "reject"];
 
 pub(super) const TOOL: Builtin =

@@ -92,7 +92,6 @@ pub(crate) struct WeightTable {
 }
 
 impl WeightTable {
-    /// Returns the table for `weights`.
     pub(crate) fn new(weights: &Weights) -> Self {
         Self {
             short: std::array::from_fn(|half| half_weight(weights, (half as u16) << 8)),

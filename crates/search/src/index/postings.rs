@@ -50,7 +50,6 @@ impl Postings {
         self.slots.len()
     }
 
-    /// Returns the posting list of `term`.
     pub(crate) fn list(&self, term: Term) -> PostingList<'_> {
         self.terms.binary_search(&term).map_or(PostingList::default(), |place| self.list_at(place))
     }

@@ -23,7 +23,6 @@ const MAX_PAIRS: usize = 1024;
 /// A number of terms that few skills exceed, as the initial capacity.
 const USUAL_TERMS: usize = 448;
 
-/// The fields of a description.
 const DESCRIPTION: [Field; 2] = [Field::Description, Field::Excluded];
 
 /// The record of one skill in an index.
@@ -88,7 +87,6 @@ impl SkillRecord {
 struct RecordBuilder {
     cutter: WordCutter,
     counts: TermMap<Counts>,
-    /// The terms of the last text.
     last_terms: Vec<Term>,
     pairs: Vec<TermPair>,
 }

@@ -30,7 +30,6 @@ pub struct Query {
     added: Vec<String>,
 }
 
-/// A word of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryWord {
     /// The first spelling of the word in the query.

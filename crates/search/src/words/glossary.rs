@@ -10,7 +10,6 @@ use hashbrown::{HashMap, HashSet};
 use super::cutter::{TextRole, WordCutter, is_dense};
 use super::vocabulary::is_english_stop_word;
 
-/// The table.
 const TABLE: &str = include_str!("glossary.tsv");
 /// The columns of languages with spaces between words: German, Spanish, French and Portuguese.
 const SPACED: usize = 4;

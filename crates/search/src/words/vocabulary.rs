@@ -71,7 +71,6 @@ const STOP_WORDS: &[&str] = &[
 /// The most bytes of a word in the tables.
 const MAX_BYTES: usize = 10;
 
-/// Returns all stop words.
 fn stop_words() -> impl Iterator<Item = &'static str> {
     STOP_WORDS.iter().flat_map(|words| words.split(' '))
 }
@@ -98,7 +97,6 @@ pub(crate) fn look_up(word: &str) -> WordInfo<'_> {
     if word.len() > MAX_BYTES { unknown } else { TABLE.get(word).copied().unwrap_or(unknown) }
 }
 
-/// Returns whether `word` is a stop word of English.
 pub(crate) fn is_english_stop_word(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&str>> =
         LazyLock::new(|| STOP_WORDS[..ENGLISH_LINES].iter().flat_map(|words| words.split(' ')).collect());

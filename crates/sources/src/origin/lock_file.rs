@@ -21,9 +21,7 @@ const MAX_SKILLS: usize = 10_000;
 /// A skill that a lock file names.
 #[derive(Debug, Clone)]
 pub(super) struct LockedSkill {
-    /// Its origin.
     pub(super) origin: Origin,
-    /// Its place.
     pub(super) place: LockedPlace,
 }
 

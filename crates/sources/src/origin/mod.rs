@@ -1,6 +1,6 @@
 //! The origins of skills, as their installers recorded them: who installed a skill, from where, and if it was changed since.
 //!
-//! Every format has a file of its own here and is read tolerantly: a record that cannot be understood has no
+//! Every format has a function of its own here and is read tolerantly: a record that cannot be understood has no
 //! entries, and an unknown field is ignored. Nothing is fetched and nothing is run.
 
 mod installer;
@@ -8,15 +8,8 @@ mod record;
 mod installed_files;
 mod hashes;
 mod lock_file;
-mod own_lock;
-mod skills_lock;
-mod user_skills_lock;
-mod apm_lock;
-mod dotagents_lock;
-mod claude_plugins;
-mod gh_metadata;
-mod openskills;
-mod clawhub;
+mod lock_formats;
+mod skill_records;
 mod origins;
 
 pub use hashes::{folder_hash, git_tree};

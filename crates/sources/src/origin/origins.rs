@@ -1,17 +1,14 @@
 //! All origins that are recorded around a library.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use repertoire_model::{Manifest, SkillName};
-use serde_json::Value;
 
 use super::installer::Installer;
-use super::lock_file::{self, LockFormat, LockedPlace, LockedSkill};
+use super::lock_file::{self, LockedPlace, LockedSkill};
+use super::lock_formats::LOCKS;
 use super::record::Origin;
-use super::{
-    apm_lock, claude_plugins, clawhub, dotagents_lock, gh_metadata, openskills, own_lock, skills_lock,
-    user_skills_lock,
-};
+use super::skill_records;
 
 /// A directory that installers put lock files in, with the directories of skills that these are about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,24 +42,6 @@ fn directory_name(name: &str) -> String {
         None => SkillName::slug(name).map_or_else(|| "-".to_owned(), |slug| slug.to_string()),
     }
 }
-
-type LockReader = fn(&Path, &Path, &Value) -> Result<Vec<LockedSkill>, String>;
-
-/// The lock files, each with its format and its reader.
-const LOCKS: [(&str, LockFormat, LockReader); 6] = [
-    (own_lock::FILE, own_lock::FORMAT, own_lock::skills),
-    (skills_lock::FILE, skills_lock::FORMAT, |path, _, document| Ok(skills_lock::skills(path, document))),
-    (user_skills_lock::FILE, user_skills_lock::FORMAT, |path, _, document| {
-        Ok(user_skills_lock::skills(path, document))
-    }),
-    (claude_plugins::FILE, claude_plugins::FORMAT, |path, _, document| {
-        Ok(claude_plugins::plugins(path, document))
-    }),
-    (apm_lock::FILE, apm_lock::FORMAT, |path, base, document| Ok(apm_lock::skills(path, base, document))),
-    (dotagents_lock::FILE, dotagents_lock::FORMAT, |path, _, document| {
-        Ok(dotagents_lock::skills(path, document))
-    }),
-];
 
 /// The records of installers around a library.
 #[derive(Debug, Default)]
@@ -106,9 +85,7 @@ impl Origins {
             }
         }
         if let Some(directory) = directories.first() {
-            found.extend(gh_metadata::origin(directory, name, manifest));
-            found.extend(openskills::origin(directory, name));
-            found.extend(clawhub::origin(directory, name));
+            found.extend(skill_records::origins(directory, name, manifest));
         }
         // The user's lock lies in another directory than the records of other installers.
         found.sort_by_key(|origin| origin.installer != Installer::Rep);

@@ -17,7 +17,6 @@ pub(super) struct SqliteConnection<'a> {
 }
 
 impl SqliteConnection<'_> {
-    /// Returns the rows of `sql`.
     fn rows(&self, sql: &str, values: &[SqlValue]) -> rusqlite::Result<Vec<Row>> {
         let mut statement = self.connection.prepare(sql)?;
         let columns = statement.column_count();

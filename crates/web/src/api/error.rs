@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::dashboard::WriteRefusal;
 use crate::http::RefusalCode;
 
-/// An error of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ApiError {
     /// The status of the response.

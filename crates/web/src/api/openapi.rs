@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::error::ErrorBody;
 use super::route::Route;
 
-/// Returns the document of `routes`.
 pub(crate) fn document<S>(routes: &[Route<S>], version: &str) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();

@@ -77,7 +77,6 @@ impl<T: Serialize> IntoResponse for Answer<T> {
 
 /// A part of a list: its items, and the cursor of the next part.
 pub(crate) struct Part<T> {
-    /// The items.
     pub(crate) items: Vec<T>,
     /// The number of items of the whole list.
     pub(crate) total: usize,

@@ -3,7 +3,6 @@
 use axum::routing::MethodRouter;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// Returns the schema of a type.
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// A route of the API.

@@ -269,7 +269,6 @@ impl Facts {
         self.days.get(&entry.record_identity()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the counts of `entry`.
     pub(crate) fn counts(&self, entry: &Entry) -> Option<&SkillUsage> {
         self.counts.get(&entry.record_identity())
     }
@@ -282,7 +281,6 @@ impl Facts {
         self.counts(entry).and_then(|counts| counts.last_use)
     }
 
-    /// Returns the view of `entry`.
     pub(crate) fn view(&self, ctx: &RequestContext, snapshot: &Snapshot, entry: &Entry) -> SkillView {
         let mut view = SkillView::new(entry);
         view.tokens = Some(SkillTokensView { catalog: self.tokens(snapshot, entry), body: None });

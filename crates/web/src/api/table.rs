@@ -85,7 +85,6 @@ fn published() -> [Route<()>; 2] {
     ]
 }
 
-/// Returns all routes.
 pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
     vec![
         Route::get::<overview::Overview>(

@@ -115,7 +115,6 @@ impl RequestContext {
         self.view.shared.library.emit(&event);
     }
 
-    /// Returns the options of the dashboard.
     pub(crate) fn options(&self) -> &DashboardOptions {
         &self.server.options.dashboard
     }

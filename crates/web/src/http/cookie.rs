@@ -75,7 +75,6 @@ impl Cookie {
         value.bytes().all(is_allowed).then(|| HeaderValue::try_from(text).ok()).flatten()
     }
 
-    /// Returns the header that removes the cookie.
     pub(super) fn remove(&self, scheme: Scheme) -> Option<HeaderValue> {
         let text = format!("{}={}; Max-Age=0", self.full_name(scheme), self.protection(scheme));
         HeaderValue::try_from(text).ok()

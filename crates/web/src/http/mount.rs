@@ -20,7 +20,6 @@ pub type MountedService =
 /// A response of a mounted service.
 pub type MountedResponse = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// Makes the service of a caller.
 type MakeService =
     dyn Fn(Arc<Caller>, &CancellationToken, &CancellationToken) -> Box<MountedService> + Send + Sync;
 

@@ -228,7 +228,6 @@ impl Principals {
         self.configured().provider.clone()
     }
 
-    /// Returns the tokens of the store, if there is one.
     pub(super) fn stored(&self) -> Option<&StoredTokens> {
         self.stored.as_ref()
     }

@@ -12,7 +12,6 @@ use repertoire::{EventKind, Library, Outcome};
 /// Maximum events in one period without a principal, and over the limits of each principal, so that they cannot fill a journal.
 const MAX_EVENTS: u32 = 10;
 
-/// The period.
 const PERIOD: Duration = Duration::from_secs(60);
 
 /// Notes in a response that its refusal was recorded already.

@@ -8,11 +8,9 @@ use axum::http::{Method, StatusCode};
 
 use crate::metrics_text::{Histogram, MetricsText};
 
-/// The counts of requests by route.
 #[derive(Default)]
 pub(crate) struct RequestMetrics(Mutex<BTreeMap<&'static str, RouteCounts>>);
 
-/// The counts of one route.
 #[derive(Default)]
 struct RouteCounts {
     by_status: BTreeMap<u16, u64>,

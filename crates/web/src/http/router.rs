@@ -244,7 +244,6 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
     readiness(unread.map(|source| format!("the source {source} was not read yet")), store)
 }
 
-/// Returns whether the store answers, if there is one.
 async fn store_answers(app: &App) -> Option<bool> {
     let store = app.server.options().store.clone();
     let answer = tokio::task::spawn_blocking(move || store.ask());

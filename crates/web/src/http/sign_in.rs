@@ -80,7 +80,6 @@ pub(super) fn return_path(text: &str) -> &str {
     if is_path && is_plain && !text.starts_with(SIGN_IN) { text } else { "/" }
 }
 
-/// The query of the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PageQuery {

@@ -58,7 +58,6 @@ impl TokenSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoreAway;
 
-/// The tokens of a store.
 pub(super) struct StoredTokens {
     store: LazyStore,
     shared: Arc<SharedTokens>,

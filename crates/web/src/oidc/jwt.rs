@@ -78,12 +78,10 @@ impl Claims {
         Self(claims.as_object().cloned().unwrap_or_default())
     }
 
-    /// Returns a claim.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// Returns a claim that is a text.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }

@@ -14,7 +14,6 @@ use super::options::{OidcGroup, OidcOptions};
 pub(crate) struct Person {
     /// The name that events tell.
     pub(crate) name: String,
-    /// The rights.
     rights: OidcGroup,
 }
 

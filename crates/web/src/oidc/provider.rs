@@ -61,7 +61,6 @@ impl Provider {
         Ok(Self { options, client, metadata, keys })
     }
 
-    /// Returns its options.
     pub(crate) fn options(&self) -> &OidcOptions {
         &self.options
     }

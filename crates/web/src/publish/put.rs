@@ -12,9 +12,8 @@ use repertoire::{EventKind, Outcome};
 use repertoire_model::SkillName;
 use repertoire_model::text::shorten;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::answer::PublishAnswer;
 use super::options::PublishOptions;
 use crate::api::ApiError;
 use crate::http::RecordedRefusal;
@@ -213,4 +212,25 @@ fn response_to(request: PutRequest, published: &PublishOutcome) -> Response {
     };
     let body = serde_json::to_string(&answer).unwrap_or_default();
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// A version that was published, or waits for a review.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct PublishAnswer {
+    /// The name of the skill.
+    pub(crate) name: String,
+    /// The version.
+    pub(crate) version: String,
+    /// The channel.
+    pub(crate) channel: String,
+    /// The digest of the files.
+    pub(crate) digest: String,
+    /// The state: `released` (201), `proposed` if it waits for a review (202), or `unchanged` if the channel has it already (200).
+    pub(crate) state: String,
+    /// The number of the release.
+    pub(crate) release: Option<u64>,
+    /// The number of the proposal that waits for a review.
+    pub(crate) proposal: Option<u64>,
+    /// The findings of the rules.
+    pub(crate) findings: Vec<String>,
 }

@@ -1,6 +1,5 @@
 //! Unified diffs as rows of a table, one below the other or side by side.
 
-/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// In both.
@@ -21,7 +20,6 @@ impl LineKind {
         }
     }
 
-    /// Returns the sign of the line.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Self::Same => " ",
@@ -31,16 +29,11 @@ impl LineKind {
     }
 }
 
-/// A line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiffLine {
-    /// The kind.
     pub(super) kind: LineKind,
-    /// The number in the old text.
     pub(super) old: Option<usize>,
-    /// The number in the new text.
     pub(super) new: Option<usize>,
-    /// The text.
     pub(super) text: String,
 }
 
@@ -58,7 +51,6 @@ pub(super) struct SideRow {
 pub(super) struct Hunk {
     /// The heading, such as `@@ -1,3 +1,4 @@`.
     pub(super) heading: String,
-    /// The lines.
     pub(super) lines: Vec<DiffLine>,
 }
 
@@ -100,7 +92,6 @@ fn pair(rows: &mut Vec<SideRow>, removed: &mut Vec<DiffLine>, added: &mut Vec<Di
 /// A file that changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DiffFile {
-    /// The path.
     pub(super) path: String,
     /// `added`, `removed`, `changed`, or what else happened to it.
     pub(super) change: &'static str,

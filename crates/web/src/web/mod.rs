@@ -6,7 +6,6 @@ mod markdown;
 mod chart;
 mod diff;
 mod page;
-mod assets;
 mod overview;
 mod skills;
 mod skill;
@@ -16,9 +15,8 @@ mod proposals;
 mod events;
 mod sessions;
 mod sign_in;
-mod not_opened;
 mod routes;
 
-pub(crate) use not_opened::not_opened;
 pub(crate) use routes::{asset_routes, routes, secure};
+pub(crate) use sign_in::not_opened;
 pub(crate) use sign_in::{SignInPage, sign_in, sign_in_address};

@@ -10,11 +10,9 @@ use crate::dashboard::RequestContext;
 
 /// The frame of a page.
 pub(super) struct Page {
-    /// The title.
     pub(super) title: String,
     /// The section that is marked in the navigation.
     pub(super) section: &'static str,
-    /// The name of the library.
     pub(super) library: String,
     /// The number of proposals that wait for a decision.
     pub(super) pending: usize,
@@ -52,7 +50,6 @@ impl Page {
     }
 }
 
-/// Returns the response with `template`.
 pub(super) fn html(template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text)
@@ -61,7 +58,6 @@ pub(super) fn html(template: &impl Template) -> Response {
     }
 }
 
-/// The page of an error.
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage {

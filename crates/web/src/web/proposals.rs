@@ -124,7 +124,6 @@ pub(super) async fn get_one(
     }
 }
 
-/// The form of a decision.
 #[derive(Debug, Deserialize)]
 pub(super) struct DecisionForm {
     csrf: String,

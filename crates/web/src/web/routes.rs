@@ -1,13 +1,14 @@
-//! The routes of the pages.
+//! The routes of the pages, and the files that pages load, which are part of the program.
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::extract::{Path, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use repertoire_model::Digest;
 
-use super::{assets, catalog, events, overview, page, proposals, sessions, skill, skills, versions};
+use super::{catalog, events, overview, page, proposals, sessions, skill, skills, versions};
 use crate::api::ApiError;
 use crate::dashboard::RequestContext;
 
@@ -49,7 +50,7 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 
 /// Returns the routes of the files that pages load, which need no token.
 pub(crate) fn asset_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/assets/{name}", get(assets::get))
+    Router::new().route("/assets/{name}", get(asset))
 }
 
 /// Adds the headers of every page, and answers with a page where a request does not fit its route.
@@ -71,8 +72,32 @@ pub(crate) async fn secure(request: Request, next: Next) -> Response {
     response
 }
 
-/// Returns whether `response` is a page.
 fn is_page(response: &Response) -> bool {
     let media_type = response.headers().get(header::CONTENT_TYPE);
     media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"))
+}
+
+/// The files: name, media type and content.
+const FILES: [(&str, &str, &str); 4] = [
+    ("app.css", "text/css; charset=utf-8", include_str!("../../web/assets/app.css")),
+    ("app.js", "text/javascript; charset=utf-8", include_str!("../../web/assets/app.js")),
+    ("htmx.js", "text/javascript; charset=utf-8", include_str!("../../web/assets/htmx.js")),
+    ("icon.svg", "image/svg+xml", include_str!("../../web/assets/icon.svg")),
+];
+
+/// Answers with a file.
+async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    let Some((_, media_type, content)) = FILES.iter().find(|(file, ..)| *file == name) else {
+        return (StatusCode::NOT_FOUND, "not found\n").into_response();
+    };
+    let tag = format!("\"{}\"", &Digest::of(content.as_bytes()).to_hex()[..16]);
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
+        return StatusCode::NOT_MODIFIED.into_response();
+    }
+    let headers = [
+        (header::CONTENT_TYPE, (*media_type).to_owned()),
+        (header::ETAG, tag),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+    ];
+    (headers, *content).into_response()
 }

@@ -1,10 +1,10 @@
 //! The page on which people sign in.
 
 use askama::Template;
-use axum::response::Response;
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{Html, IntoResponse as _, Response};
 
-use super::page;
-use super::url;
+use super::{page, url};
 
 /// The page on which people sign in.
 #[derive(Template)]
@@ -27,7 +27,6 @@ impl SignInPage {
     }
 }
 
-/// Returns the response with the page.
 pub(crate) fn sign_in(page: &SignInPage) -> Response {
     page::html(page)
 }
@@ -36,4 +35,24 @@ pub(crate) fn sign_in(page: &SignInPage) -> Response {
 pub(crate) fn sign_in_address(return_path: &str) -> String {
     let query = if return_path == "/" { String::new() } else { url::query(&[("return", return_path)]) };
     format!("/sign-in{query}")
+}
+
+/// The page. It has its styles in itself, because nothing else is answered without the cookie.
+const PAGE: &str = include_str!("../../web/templates/not_opened.html");
+
+/// The headers of the page.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// Returns the response with the page.
+pub(crate) fn not_opened() -> Response {
+    (StatusCode::FORBIDDEN, HEADERS, Html(PAGE)).into_response()
 }

@@ -41,7 +41,6 @@ pub(super) struct RunningServers {
 }
 
 impl RunningServers {
-    /// Returns the processes.
     pub(super) fn processes(&self) -> ServerProcesses {
         self.processes.clone()
     }
@@ -53,7 +52,6 @@ impl Drop for RunningServers {
     }
 }
 
-/// The processes of servers.
 #[derive(Clone, Default)]
 pub(super) struct ServerProcesses(Arc<Mutex<Vec<HostProcess>>>);
 

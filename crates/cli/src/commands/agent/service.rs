@@ -105,7 +105,6 @@ impl Service {
         Ok(Self { provider, model, key_variable, options })
     }
 
-    /// Returns a client of the service.
     pub(super) fn client(&self) -> ModelClient {
         ModelClient::new(self.provider, self.options.clone())
     }

@@ -19,7 +19,6 @@ const MAX_FINDINGS_SHOWN: usize = 50;
 /// The rules that skills were checked against.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckScope {
-    /// All of them.
     All,
     /// The rule `confusable` alone.
     Confusable,

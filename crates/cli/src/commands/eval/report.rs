@@ -21,7 +21,6 @@ const MAX_PROBLEMS_SHOWN: usize = 20;
 
 /// A required rate, with the measured one.
 pub(super) struct Threshold {
-    /// The option.
     pub(super) option: &'static str,
     /// The required rate.
     pub(super) asked: f64,

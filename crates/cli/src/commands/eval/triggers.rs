@@ -39,7 +39,6 @@ pub(crate) struct TriggersArgs {
     max_false: Option<f64>,
 }
 
-/// Runs the command.
 pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &TriggersArgs) -> Result<Exit, CliError> {
     workspace.expect_search()?;
     let SearchableLibrary { library, handle, searcher } = workspace.open_to_search()?;
@@ -119,7 +118,6 @@ fn at(workspace: &Workspace, given: &Path) -> Result<SkillEvals, CliError> {
     Ok(SkillEvals::read_all(&registry, snapshot.entries()))
 }
 
-/// Returns the evals in the file at `path`.
 fn of_file(workspace: &Workspace, path: &Path) -> Result<SkillEvals, CliError> {
     let bytes = regular_file::read(path, MAX_EVAL_BYTES).map_err(|error| {
         CliError::usage(format!("cannot read evals from {}", path.display())).because(error)

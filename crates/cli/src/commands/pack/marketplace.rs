@@ -20,7 +20,6 @@ const FILE: &str = ".claude-plugin/marketplace.json";
 /// The most entries of a directory that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Runs the command.
 pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &MarketplacePackArgs) -> Result<Exit, CliError> {
     let directory = workspace.env.working_directory().join(&args.directory);
     let directory = directory.canonicalize().map_err(|error| CliError::io("read", &directory, error))?;

@@ -20,7 +20,6 @@ use crate::wire::Workspace;
 /// The manifest that Claude Code reads.
 const CLAUDE_MANIFEST: &str = ".claude-plugin/plugin.json";
 
-/// Runs the command.
 pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &PluginPackArgs) -> Result<Exit, CliError> {
     if !is_plugin_name(&args.name) {
         return Err(CliError::usage(format!("`{}` is not a name of a plugin", args.name))

@@ -21,7 +21,6 @@ use crate::wire::Workspace;
 /// The fields of the frontmatter that claude.ai accepts.
 const FIELDS: [&str; 6] = ["name", "description", "license", "allowed-tools", "metadata", "compatibility"];
 
-/// Runs the command.
 pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &SkillPackArgs) -> Result<Exit, CliError> {
     let library = files::library(workspace);
     let entry = library.find(&args.name)?;

@@ -41,7 +41,6 @@ pub(crate) struct NewArgs {
     evidence: Option<String>,
 }
 
-/// Runs the command.
 pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<Exit, CliError> {
     let library = workspace.inspect(workspace.settings.policy.clone());
     let proposer = workspace.proposer()?;

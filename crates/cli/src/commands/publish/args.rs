@@ -144,7 +144,6 @@ impl PublishArgs {
     }
 }
 
-/// Returns `true` if `address` is that of a server.
 fn is_server_address(address: &str) -> bool {
     address.starts_with("https://") || address.starts_with("http://")
 }

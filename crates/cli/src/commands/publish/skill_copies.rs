@@ -21,11 +21,9 @@ pub(super) struct PublishedFiles<'a> {
     pub(super) files: &'a SkillFiles,
 }
 
-/// The copy of a skill.
 pub(super) struct SkillCopy<'a> {
     pub(super) name: &'a str,
     directory: PathBuf,
-    /// The files that are there.
     before: Option<SkillFiles>,
     after: &'a SkillFiles,
 }

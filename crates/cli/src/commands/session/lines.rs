@@ -24,12 +24,10 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Returns the lines of `input`.
     pub(super) fn new(input: R) -> Self {
         Self { input, buffer: Vec::new(), limit: MAX_LINE_BYTES }
     }
 
-    /// Returns the next line.
     pub(super) fn next_line(&mut self) -> io::Result<Line<'_>> {
         let mut is_too_long = false;
         loop {

@@ -100,7 +100,6 @@ impl<'a> Conversation<'a> {
         self.main.library()
     }
 
-    /// Answers one line.
     pub(super) fn answer(&mut self, line: &[u8]) -> Value {
         let request: Map<String, Value> = match serde_json::from_slice(line) {
             Ok(Value::Object(request)) => request,

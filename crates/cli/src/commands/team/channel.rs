@@ -56,7 +56,6 @@ pub(super) enum ChannelAction {
     },
 }
 
-/// Runs the command.
 pub(super) fn run(
     ui: &mut Ui,
     workspace: &Workspace,

@@ -80,7 +80,6 @@ fn principal_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Runs the command.
 pub(super) fn run(
     ui: &mut Ui,
     workspace: &Workspace,

@@ -64,7 +64,6 @@ pub(super) fn file_description(description: Option<&str>) -> String {
     description.map(|description| format!(" - {}", line(description))).unwrap_or_default()
 }
 
-/// Returns the address of the skill.
 pub(super) fn address(skill: &LoadedSkill) -> String {
     line(&skill.address)
 }
@@ -171,7 +170,6 @@ pub(super) fn schemas(skill: &LoadedSkill) -> (Vec<String>, usize) {
     (lines, more)
 }
 
-/// Returns the schema of a tool as JSON.
 pub(super) fn schema(schema: &ToolSchema) -> serde_json::Value {
     let ToolSchema { name, description, parameters } = schema;
     serde_json::json!({ "name": name, "description": self::description(description), "parameters": parameters })

@@ -21,7 +21,6 @@ pub(in crate::catalog) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Returns the page for `items`.
     pub(in crate::catalog) fn new(items: &'a [Item<'a>], options: &'a CatalogOptions) -> Self {
         Self { items, options, layout: layout(options.format) }
     }

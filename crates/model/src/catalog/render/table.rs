@@ -4,7 +4,6 @@ use super::layout::Layout;
 use super::{bracket, compat, json, list, markdown, menu, xml};
 use crate::catalog::options::Format;
 
-/// Returns the layout of `format`.
 pub(super) fn layout(format: Format) -> &'static dyn Layout {
     match format {
         Format::Xml => &xml::Xml,

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::keywords::{bounds, canonical, count, described, fixed, is_of, lengths, multiple, unknown};
 use super::pattern::{Match, Patterns};
-use super::place::{item, property, resolve};
 use super::violation::{MAX_VIOLATIONS, Violation, Violations};
+use super::violation::{item, property, resolve};
 use crate::text;
 
 /// The deepest that values and schemas are followed, references included.
@@ -280,7 +280,6 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Returns the violations of `schema` alone by `value`.
     fn alone(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize) -> Violations {
         let mut found = Violations::default();
         self.value(schema, value, place, depth + 1, &mut found);

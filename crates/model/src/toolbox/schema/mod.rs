@@ -10,7 +10,6 @@ mod review;
 mod violation;
 mod keywords;
 mod check;
-mod place;
 mod pattern;
 
 pub use check::check;

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::pattern;
-use super::place::{property, resolve};
+use super::violation::{property, resolve};
 
 /// The deepest that schemas may nest.
 const MAX_DEPTH: usize = 32;
 /// The most faults that are reported.
 const MAX_FAULTS: usize = 10;
-/// The types there are.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 /// Keywords about values that are not checked.
 const UNCHECKED: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef"];

@@ -156,7 +156,6 @@ fn advise_own_directory(root: &OpenDirectory<'_>, file_name: &str, document: &mu
     }
 }
 
-/// Returns whether a directory in `root` is a skill.
 fn holds_skills(root: &OpenDirectory<'_>) -> bool {
     let Ok(listed) = root.directory().and_then(|directory| directory.entries(MAX_BESIDE)) else {
         return false;

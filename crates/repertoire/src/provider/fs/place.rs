@@ -112,7 +112,6 @@ impl<'a> OpenDirectory<'a> {
         read(self.handle(), &self.within(path), cap)
     }
 
-    /// Returns the kind and stamp of `path`, as [`SafeDir::stat`].
     pub(super) fn stat(&self, path: &str) -> Result<(super::safe_dir::EntryKind, Stamp), FsFault> {
         self.handle().stat(&self.within(path))
     }

@@ -88,7 +88,6 @@ pub(super) struct OtherDirectory {
 }
 
 impl Scan {
-    /// Returns the skill at `locator`.
     pub(super) fn find(&self, locator: &str) -> Option<&Arc<ScannedSkill>> {
         let index = self.skills.binary_search_by(|skill| skill.listed.locator.as_str().cmp(locator)).ok()?;
         self.skills.get(index)

@@ -43,7 +43,6 @@ struct LastScan {
     is_stale: bool,
 }
 
-/// A skill as it is on disk.
 struct SkillOnDisk {
     skill: Skill,
     /// The spelling of its `SKILL.md`.

@@ -6,10 +6,6 @@
 
 mod options;
 #[cfg(feature = "fs")]
-mod pace;
-#[cfg(feature = "fs")]
-mod limits;
-#[cfg(feature = "fs")]
 mod relevance;
 #[cfg(feature = "fs")]
 mod inbox;

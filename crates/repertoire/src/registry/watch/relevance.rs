@@ -10,7 +10,6 @@ use repertoire_model::document::MANIFEST_FILE;
 
 use crate::provider::WatchScope;
 
-/// The watched directories.
 pub(super) type WatchedDirectories = HashMap<PathBuf, WatchScope>;
 
 /// Directories of builds, which hold no skills but change all the time.

@@ -105,7 +105,6 @@ impl WatcherState {
         self.changed.notify_all();
     }
 
-    /// Returns the state of the sources.
     pub(super) fn sources(&self) -> Vec<SourceState> {
         self.content().sources.clone()
     }

@@ -9,12 +9,12 @@ use repertoire_model::RuleId;
 use repertoire_model::validate::Reporter;
 
 use super::follow::Follower;
+use super::follow::{POLL_SHARE, Pace};
 use super::inbox::Message;
-use super::limits::watch_budget;
 use super::options::{ReloadMode, ReloadOptions};
-use super::pace::{POLL_SHARE, Pace};
 use super::state::{FollowMethod, SourceState, WatcherState};
 use super::watch_set::WatchSet;
+use super::watch_set::watch_budget;
 use crate::provider::Problem;
 use crate::registry::Registry;
 use crate::{Error, ErrorKind};

@@ -46,7 +46,6 @@ impl Cache {
         self.entries.values().next().map(|(vector, _)| vector.dimensions())
     }
 
-    /// Returns the vector of `text`, if it is cached.
     pub(super) fn get(&mut self, text: &str) -> Option<Vector> {
         self.load();
         self.clock += 1;

@@ -139,7 +139,6 @@ impl EmbeddingClient {
         Ok(texts.iter().map(|text| known.get(text.as_str()).cloned()).collect())
     }
 
-    /// Requests the vectors of `texts`, with retries.
     fn request_with_retries(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
         if let Some((since, message)) = &self.state().failed
             && since.elapsed() < self.options.rest

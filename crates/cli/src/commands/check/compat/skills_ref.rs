@@ -29,7 +29,6 @@ pub(super) struct Properties {
 }
 
 impl Properties {
-    /// Returns the properties as JSON.
     pub(super) fn to_json(&self) -> String {
         let mut fields = Map::new();
         fields.insert("name".to_owned(), self.name.clone().into());

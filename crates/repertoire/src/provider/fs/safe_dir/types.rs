@@ -13,7 +13,6 @@ pub(crate) enum EntryKind {
     Special,
 }
 
-/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DirectoryEntry {
     /// Its name; where `decoded` is false, an approximation for people.
