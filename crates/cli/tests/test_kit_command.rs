@@ -115,6 +115,35 @@ fn a_shell_has_its_own_choice() {
 }
 
 #[test]
+fn a_kit_is_made_and_can_be_used() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.config/repertoire/config.toml", "# Mine.\ndisabled = []\n");
+    assert_run!(sandbox.run(&["kit", "new", "web", "alpha", "css-*"]), @r"
+    exit 0
+    --- stdout
+    made the kit web with 1 skill in [DIR]/home/.config/repertoire/config.toml
+    --- stderr
+    hint: run `rep kit use web` to switch to it
+    ");
+    assert_eq!(
+        sandbox.read("../home/.config/repertoire/config.toml"),
+        "# Mine.\ndisabled = []\n\n[kits.web]\nskills = [\"alpha\", \"css-*\"]\n"
+    );
+    assert_run!(sandbox.run(&["kit", "new", "web", "beta"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is a kit `web` already
+    hint: edit `kits` in [DIR]/home/.config/repertoire/config.toml
+    ");
+    let unknown = sandbox.run(&["kit", "new", "other", "alhpa"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("alpha"), "{}", unknown.stderr);
+    assert_eq!(sandbox.run(&["kit", "new", "--project", "ours", "beta"]).code, 0);
+    assert_eq!(sandbox.run(&["kit", "use", "ours"]).code, 0);
+    assert_eq!(sandbox.json(&["list", "--json"])["skills"][0]["name"], "beta");
+}
+
+#[test]
 fn an_unknown_kit_is_an_error_with_the_nearest_name() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", KITS);

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 pub use self::text::EditFault;
 pub(crate) use self::text::Spot;
 use self::text::split_bom;
-pub(crate) use self::toml::toml_text;
+pub(crate) use self::toml::{implicit_table, toml_text};
 pub(crate) use self::toml_list::{has_table, push_table, remove_table};
 pub(crate) use self::value::{ValueEdit, restore_value, set_value};
 use crate::client::Format;

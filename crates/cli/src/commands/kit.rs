@@ -3,14 +3,18 @@
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use repertoire::Entry;
+use repertoire::change::ChangeSteps;
 use repertoire::config::{KitChoice, Settings};
-use repertoire_app::workspace::{kit_choice, settings};
+use repertoire_app::switch::disabled_list;
+use repertoire_app::workspace::{ChangeSite, kit_choice, settings};
+use repertoire_clients::Owner;
 use repertoire_model::Pattern;
 use repertoire_model::text::{count, nearest};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::complete::kit_names;
+use crate::complete::{kit_names, skill_names};
+use crate::disabling::pattern;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -27,6 +31,7 @@ use crate::wire::{Library, Workspace, shell_word, with_settings};
 #[command(disable_help_subcommand = true)]
 pub(crate) enum KitAction {
     Use(UseArgs),
+    New(NewArgs),
     /// Lists the kits, and shows which are in use
     List,
 }
@@ -50,6 +55,27 @@ pub(crate) struct UseArgs {
     /// Print the command that makes the choice for a POSIX shell, to be given to `eval`
     #[arg(long)]
     shell: bool,
+}
+
+/// Makes a kit
+///
+/// It is written to the user's configuration file; everything else in the file stays as it is.
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// The name of the kit
+    #[arg(value_name = "KIT", value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// The skills, as NAME, as SOURCE:NAME, or as a pattern such as 'pdf-*'
+    #[arg(
+        value_name = "SKILL",
+        required = true,
+        value_parser = NonEmptyStringValueParser::new(),
+        add = skill_names()
+    )]
+    skills: Vec<String>,
+    /// Write the project's repertoire.toml, for everybody who works on it
+    #[arg(long)]
+    project: bool,
 }
 
 #[derive(Serialize)]
@@ -82,6 +108,10 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -
         }
         kit_choice::choose(&env, &args.kits)?;
     }
+    if let KitAction::New(args) = action {
+        let workspace = with_settings(ui, env, &globals, settings);
+        return make(ui, &workspace, args);
+    }
     let choice = kit_choice::chosen(&env)?;
     let workspace = with_settings(ui, env, &globals, settings);
     let library = workspace.inspect(workspace.settings.policy.clone());
@@ -107,6 +137,35 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -
         ui.hint("`rep kit use --none` uses all skills again")?;
     }
     ui.hint("restart running sessions and servers to apply this")?;
+    Ok(Exit::Success)
+}
+
+/// Makes a kit.
+fn make(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<Exit, CliError> {
+    let name = &args.name;
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let skills: Result<Vec<Pattern>, CliError> =
+        args.skills.iter().map(|skill| pattern(&library, skill)).collect();
+    let (skills, owner) = (skills?, Owner::user_if(!args.project));
+    let site = ChangeSite::of(&workspace.env, owner)?;
+    let lock = site.begin()?;
+    let mut file = disabled_list(workspace, args.project.then_some(owner))?;
+    let path = file.path().display().to_string();
+    if workspace.settings.kits.contains_key(name) || !file.add_kit(name, &skills) {
+        return Err(
+            CliError::no(format!("there is a kit `{name}` already")).hint(format!("edit `kits` in {path}"))
+        );
+    }
+    let steps = file.step().into_iter().collect();
+    site.apply(&lock, &ChangeSteps { command: "rep kit new", steps, ..ChangeSteps::default() })?;
+    if ui.is_json() {
+        let skills: Vec<String> = skills.iter().map(Pattern::to_string).collect();
+        ui.write_json(&json!({"name": name, "skills": skills, "path": path}))?;
+        return Ok(Exit::Success);
+    }
+    let skills = count(matched(&library, &skills), "skill");
+    writeln!(ui.out(), "{}", escape(&format!("made the kit {name} with {skills} in {path}")))?;
+    ui.hint(&format!("run `rep kit use {}` to switch to it", shell_word(name)))?;
     Ok(Exit::Success)
 }
 
@@ -153,7 +212,7 @@ fn show(
     let kits = &workspace.settings.kits;
     if kits.is_empty() {
         writeln!(ui.err(), "no kit is configured")?;
-        ui.hint("write `[kits.web]` and below it `skills = [\"NAME\"]` into the configuration, of the user or the project")?;
+        ui.hint("`rep kit new NAME SKILL...` makes one")?;
     } else {
         let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![

@@ -11,7 +11,7 @@ use repertoire_model::Pattern;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, Value};
 
 use crate::Error;
-use crate::edit::toml_text;
+use crate::edit::{implicit_table, toml_text};
 
 /// The name of the key.
 const KEY: &str = "disabled";
@@ -85,6 +85,15 @@ impl DisabledList {
             self.document.remove(KEY);
         }
         is_removed
+    }
+
+    /// Adds the kit `name` with `skills` to the file; returns `false` if it cannot be added to what is there.
+    pub fn add_kit(&mut self, name: &str, skills: &[Pattern]) -> bool {
+        let kits = self.document.entry("kits").or_insert_with(implicit_table).as_table_like_mut();
+        let Some(kits) = kits.filter(|kits| !kits.contains_key(name)) else { return false };
+        let names: Array = skills.iter().map(Pattern::to_string).collect();
+        kits.insert(name, Item::Table([("skills", toml_edit::value(names))].into_iter().collect()));
+        true
     }
 
     /// Returns whether removing the key would remove a comment.
@@ -234,6 +243,21 @@ mod tests {
         check(shared, &["-a"], "disabled = [\n  \"b\", # both\n  \"c\"]\n");
         check(shared, &["+d"], "disabled = [\n  \"a\", \"b\", # both\n  \"c\",\n  \"d\"]\n");
         check("disabled = [\"a\",\n  \"b\"]\n", &["-b"], "disabled = [\"a\"\n  ]\n");
+    }
+
+    #[test]
+    fn a_kit_is_a_table_behind_the_others() {
+        let check = |before: &str, after: &str| {
+            let mut edited = list(before);
+            assert!(edited.add_kit("web", &[pattern("css-*"), pattern("html")]));
+            assert!(!edited.add_kit("web", &[pattern("pdf")]));
+            assert_eq!(toml_text(before, &edited.document), after);
+        };
+        let kit = "[kits.web]\nskills = [\"css-*\", \"html\"]\n";
+        check("", kit);
+        check("# Mine.\nroots = []\n", &format!("# Mine.\nroots = []\n\n{kit}"));
+        check("[kits.a]\nskills = [\"b\"]\n", &format!("[kits.a]\nskills = [\"b\"]\n\n{kit}"));
+        assert!(!list("kits = 1\n").add_kit("web", &[]));
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub(super) fn set(
     Ok(toml_text(text, &document))
 }
 
-pub(super) fn implicit_table() -> Item {
+pub(crate) fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)

@@ -95,7 +95,7 @@ fn kit_hint(kits: &BTreeMap<String, Vec<Pattern>>, name: &str) -> String {
     }
     let names: Vec<&str> = kits.keys().take(MAX_SHOWN).map(String::as_str).collect();
     if names.is_empty() {
-        return format!("no kit is configured; write `[kits.{name}]` with `skills` into the configuration");
+        return format!("no kit is configured; `rep kit new {name} SKILL...` makes it");
     }
     format!("kits are: {}", names.join(", "))
 }
