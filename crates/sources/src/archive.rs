@@ -161,8 +161,9 @@ impl ArchiveUnpacker<'_> {
 /// The name of the file that makes a directory a skill.
 const MANIFEST: &str = "SKILL.md";
 
-/// Returns the files of the skill in the archive `bytes`, which is zip, tar or tar.gz. Its `SKILL.md` lies at the top, or in the only
-/// directory there; hidden files are left out. The archive is unpacked in a scratch directory in `scratch`.
+/// Returns the files of the skill in the archive `bytes`, which is zip, tar or tar.gz. Its `SKILL.md` lies at
+/// the top, or in the only directory there; hidden files are left out. The archive is unpacked in a scratch
+/// directory in `scratch`.
 pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     if bytes.len() as u64 > MAX_PACKED {
         let message = format!("the archive has more than {} MiB", MAX_PACKED >> 20);
