@@ -28,7 +28,7 @@ pub(super) const LOCKS: [(&str, LockFormat, LockReader); 6] = [
 const SKILLS: &str = ".agents/skills";
 
 /// Reads `repertoire.lock`, which `rep add` writes into a project and into the configuration of a user. One
-/// that is no lock is an error.
+/// that is not a lock is an error.
 fn of_rep(path: &Path, base: &Path, document: &Value) -> Result<Vec<LockedSkill>, String> {
     Ok(Lock::from_document(document)?.skills().map(|locked| skill_of_rep(path, base, locked)).collect())
 }
