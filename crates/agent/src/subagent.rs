@@ -37,7 +37,7 @@ impl Agent {
         let mut agent = Self::with_client(self.client.clone(), session, choices);
         agent.cancellation = self.cancellation.clone();
         self.save_subagent(&mut agent, options.agent.as_deref())?;
-        // What it says is for this agent; people see its calls.
+        // Its answer is for this agent; people see its calls.
         let quiet = |progress: Progress<'_>| {
             if !matches!(progress, Progress::Text(_)) {
                 observer(progress);

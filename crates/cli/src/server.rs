@@ -169,7 +169,7 @@ pub(crate) fn run(
         }
     })?;
     if args.http.is_some() || library.snapshot().entries().len() > MANY_SKILLS {
-        // Nobody waits for the thread, not even the end of the program.
+        // The thread is not waited for, not even at the end of the program.
         let library = library.clone();
         std::thread::spawn(move || pollster::block_on(library.warm_up_search()));
     }

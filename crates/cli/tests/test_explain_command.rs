@@ -92,8 +92,8 @@ fn a_skill_hidden_from_models_is_not_said_to_be_loadable() {
     let text = skill("own", "Do.\n").replace("---\nDo", "disable-model-invocation: true\n---\nDo");
     sandbox.write(".agents/skills/own/SKILL.md", text);
     let run = sandbox.run(&["explain", "own"]);
-    assert!(run.stdout.contains("models can neither see nor load it"), "{}", run.stdout);
-    assert!(!run.stdout.contains("can be loaded"), "{}", run.stdout);
+    assert!(run.stdout.contains("agents can neither see nor load it"), "{}", run.stdout);
+    assert!(!run.stdout.contains("agents can load it"), "{}", run.stdout);
 }
 
 #[test]

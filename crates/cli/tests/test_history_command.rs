@@ -312,7 +312,7 @@ fn the_recorded_version_of_a_broken_skill_is_shown_wherever_it_is_served() {
     let told = "the last good version is in force";
     let explained = sandbox.run(&["explain", "alpha"]);
     assert!(
-        explained.stdout.contains(told) && explained.stdout.contains("can be loaded"),
+        explained.stdout.contains(told) && explained.stdout.contains("agents can load it"),
         "{}",
         explained.stdout
     );

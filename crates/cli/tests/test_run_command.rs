@@ -442,7 +442,7 @@ fn a_push_shows_its_command_on_the_terminal_and_runs_on_the_host() {
     );
     let by_name = sandbox.run(&["approve", "publish", "--tool", "push", "--yes"]);
     assert!(
-        by_name.code == 2 && by_name.stderr.contains("none that can be approved by name"),
+        by_name.code == 2 && by_name.stderr.contains("no tool that can be approved by name"),
         "{}",
         by_name.stderr
     );

@@ -106,8 +106,8 @@ impl Places {
         &self.project
     }
 
-    /// Returns the owner of the skills that commands change by default: the project in a repository, or in a directory other than
-    /// home that has skills or a configuration of its own, and the user elsewhere.
+    /// Returns the owner of the skills that commands change by default: the project in a repository, or in a
+    /// directory other than home that has skills or a configuration of its own, and the user elsewhere.
     pub fn default_owner(&self) -> Owner {
         let here = &self.environment.working_directory;
         let home = self.environment.home.as_deref();

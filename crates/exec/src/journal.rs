@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(found.renamed, [root.join("src/CLAUDE.md.refused")]);
         assert!(root.join("docs/AGENTS.md").is_file() && !scratch.is_dir());
         assert_eq!(fs::read_dir(directory(state.path())).unwrap().count(), 0);
-        // What the user made later is not the command's.
+        // A file that the user made later is not the command's.
         let mut journal = write();
         let path = std::mem::take(&mut journal.path);
         drop(journal);

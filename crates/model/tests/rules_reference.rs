@@ -11,7 +11,7 @@ use repertoire_model::validate::{MAX_FINDINGS_PER_RULE, RULES};
 fn the_reference_lists_every_rule() {
     let mut page = format!(
         "# Rules\n\n\
-        What `rep check` can find, and how severe it is under each profile. Every diagnostic names its rule.\n\
+        All findings of `rep check`, with their severity under each profile. Every diagnostic names its rule.\n\
         `rep check` exits with 1 when a skill has an error; which rule is an error depends on\n\
         the profile, and `[rules]` in `repertoire.toml` changes one at a time, as the files of the other profiles do.\n\n\
         A rule marked † sets a skill aside under every profile, so it cannot be turned off. Of each rule a skill shows at most\n\

@@ -161,8 +161,9 @@ impl ArchiveUnpacker<'_> {
 /// The name of the file that makes a directory a skill.
 const MANIFEST: &str = "SKILL.md";
 
-/// Returns the files of the skill in the archive `bytes`, which is zip, tar or tar.gz. Its `SKILL.md` lies at the top, or in the only
-/// directory there; hidden files are left out. The archive is unpacked in a scratch directory in `scratch`.
+/// Returns the files of the skill in the archive `bytes`, which is zip, tar or tar.gz. Its `SKILL.md` lies at
+/// the top, or in the only directory there; hidden files are left out. The archive is unpacked in a scratch
+/// directory in `scratch`.
 pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     if bytes.len() as u64 > MAX_PACKED {
         let message = format!("the archive has more than {} MiB", MAX_PACKED >> 20);
@@ -173,9 +174,9 @@ pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     let mut tree = TreeWriter::create(&root, LIMITS)?;
     unpack("the archive", bytes, "", &mut tree)?;
     let unpacked = read_installed(&root).map_err(|error| {
-        // The scratch directory is no matter of the sender.
+        // The scratch directory does not concern the sender.
         let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-        Error::new(ErrorKind::Refused, format!("the archive is no skill: {reason}"))
+        Error::new(ErrorKind::Refused, format!("the archive is not a skill: {reason}"))
     })?;
     Ok(without_top(unpacked.unwrap_or_default().files))
 }
@@ -390,20 +391,13 @@ mod tests {
         check(&many, None);
     }
 
-    fn zip(files: &[&str]) -> Vec<u8> {
-        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
-        for name in files {
-            writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
-            writer.write_all(b"x").unwrap();
-        }
-        writer.finish().unwrap().into_inner()
-    }
-
     #[test]
     fn the_manifest_lies_at_the_top_or_in_the_only_directory() {
         let scratch = tempfile::tempdir().unwrap();
         let names = |files: &[&str]| -> Result<Vec<String>, String> {
-            let files = unpack_skill(&zip(files), scratch.path()).map_err(|error| error.to_string())?;
+            let entries: Vec<(&str, u32, &[u8])> =
+                files.iter().map(|name| (*name, 0o644, &b"x"[..])).collect();
+            let files = unpack_skill(&zip(&entries), scratch.path()).map_err(|error| error.to_string())?;
             Ok(files.keys().map(ToString::to_string).collect())
         };
         assert_eq!(names(&["SKILL.md", "a/b.md"]).unwrap(), ["SKILL.md", "a/b.md"]);

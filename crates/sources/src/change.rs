@@ -173,7 +173,7 @@ pub struct Installation {
     pub skills: PathBuf,
     /// The lock.
     pub lock: PathBuf,
-    /// The `skills-lock.json`, which is kept in step if it exists; a user has none.
+    /// The `skills-lock.json`, which is kept in step if it exists; a user has no such file.
     pub skills_lock: Option<PathBuf>,
     /// The directory for the journal of changes.
     pub state: PathBuf,

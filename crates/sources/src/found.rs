@@ -71,7 +71,7 @@ impl FoundSkill {
 
 /// Returns the skills of `tree`, sorted by name and path, as `policy` judges them.
 pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
-    // What is disabled here is not wrong with the source, and its own names are the names of its skills.
+    // Disabling here does not make the source wrong, and its own names are the names of its skills.
     let mut policy = policy.clone();
     policy.disabled.clear();
     let roots = hidden_directories(&tree.root).into_iter().chain([tree.root.clone()]);

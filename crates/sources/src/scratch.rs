@@ -51,7 +51,7 @@ impl Drop for Scratch {
             level = level.iter().flat_map(|directory| directories_in(directory)).collect();
         }
         level.par_iter().for_each(|directory| {
-            // What stays is removed with the whole, or by the next process.
+            // Leftovers are removed with the whole, or by the next process.
             let _ = fs::remove_dir_all(directory);
         });
     }

@@ -530,10 +530,10 @@ mod tests {
             ("https://me:secret@example.com/r.git", "holds a password"),
             ("owner/repo/../..", "leads out of the repository"),
             ("https://github.com/o/r/tree/main/../x", "leads out of the repository"),
-            ("owner/repo#--output=x", "no branch, tag or commit"),
-            ("owner/repo#a..b", "no branch, tag or commit"),
+            ("owner/repo#--output=x", "not a branch, tag or commit"),
+            ("owner/repo#a..b", "not a branch, tag or commit"),
             ("pdf", "neither owner/repo"),
-            ("npm:../x", "no name of a package"),
+            ("npm:../x", "not a name of a package"),
             ("a\u{1b}/b", "control characters"),
         ] {
             let error = parsed(text).unwrap_err();
@@ -609,7 +609,7 @@ mod tests {
         check("pypi:pkg==1.0", "2.0", Ok("2.0"));
         check("owner/repo#main", "v1", Err("names a branch, a tag or a commit already"));
         check("https://github.com/o/r/tree/main/x", "v1", Err("names a branch, a tag or a commit already"));
-        check("owner/repo", "--upload-pack=x", Err("no branch, tag or commit"));
+        check("owner/repo", "--upload-pack=x", Err("not a branch, tag or commit"));
         for text in ["./skills", "a.zip", "https://example.com/a.zip", "https://example.com"] {
             check(text, "v1", Err("only repositories and packages"));
         }
@@ -647,15 +647,15 @@ mod tests {
             let shown = shown(text);
             assert!(shown.contains(reason), "{text}: {shown}");
         };
-        check("https://github.com/o/r/issues/1", "no page of a directory");
-        check("https://github.com/o/r/tree", "no page of a directory");
+        check("https://github.com/o/r/issues/1", "not a page of a directory");
+        check("https://github.com/o/r/tree", "not a page of a directory");
         check("https://github.com/o/r/tree/main#v1", "names a branch twice");
         check("https://", "it has no host");
         check("owner/repo@", "no skill behind `@`");
         check("owner/.repo", "neither owner/repo");
         check(&format!("owner/{}", "x".repeat(MAX_BYTES)), "too long");
-        check("git+https://host", "no address of a git repository");
-        check("file://host/r", "no address of a git repository");
+        check("git+https://host", "not an address of a git repository");
+        check("file://host/r", "not an address of a git repository");
     }
 
     #[test]

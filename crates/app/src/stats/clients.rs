@@ -270,7 +270,7 @@ fn claude_uses(line: &Value) -> Vec<Mention> {
         match call["name"].as_str()? {
             "Skill" => {
                 let name = input["skill"].as_str().or_else(|| input["command"].as_str())?;
-                // What follows the name of a command are its arguments.
+                // The arguments follow the name of a command.
                 let name =
                     if input["skill"].is_string() { Some(name) } else { name.split_whitespace().next() };
                 name.map(|name| Mention::Name(name.trim().trim_start_matches('/').to_owned()))

@@ -101,7 +101,7 @@ fn http(workspace: &Workspace) -> Result<Option<Arc<dyn Embedder>>, Error> {
         Err(error) => {
             Err(Error::usage("`search.embeddings = \"http\"` does not work").because(error).hint(format!(
                 "`search.url` and `search.model` say which server and model; see {}",
-                docs("guides/embeddings")
+                docs("guides/search-by-meaning")
             )))
         }
     }

@@ -92,7 +92,7 @@ impl Workspace {
     pub fn store(&self) -> Result<Arc<dyn Store>, Error> {
         self.lazy_store().get().and_then(|store| store.check().map(|()| store)).map_err(|error| {
             let error = Error::from(error);
-            // What mends that is said already.
+            // The way to mend it is told already.
             if self.is_store_unreadable() {
                 return error;
             }

@@ -24,10 +24,10 @@ use crate::wire::{Library, Workspace};
 /// file stays as it is. Restart running sessions and servers to apply a change.
 ///
 /// Clients that read skills from files do not ask rep. So links to the skill that `rep link`, `rep add` and
-/// `rep adopt` made are removed, and clients that still read it are switched by their own settings: Claude Code by
-/// skillOverrides in settings.json, Codex by skills.config in config.toml, opencode by permission.skill in
-/// opencode.json. Each change is shown and recorded, and `rep enable` takes it back. A file that cannot be
-/// changed is reported, and the others are changed all the same; then the exit code is 1.
+/// `rep adopt` made are removed, and clients that still read it are switched by their own settings: Claude
+/// Code by skillOverrides in settings.json, Codex by skills.config in config.toml, opencode by
+/// permission.skill in opencode.json. Each change is shown and recorded, and `rep enable` takes it back. A
+/// file that cannot be changed is reported, and the others are changed all the same; then the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct DisableArgs {
     /// The skills, as NAME, as SOURCE:NAME, or as a pattern such as 'pdf-*'

@@ -204,7 +204,7 @@ fn migration(
     let mut roles = Vec::new();
     let config = workspace.env.working_directory().join(PROJECT_FILE);
     let agents = args.split.then_some(AgentFiles { roles: &args.directory, config: &config });
-    // What is written must not hide anything that is there without a word.
+    // New skills must not hide existing ones without a word.
     let library = workspace.inspect(workspace.settings.policy.clone());
     for role in &found.roles {
         let mut migrated = migrate(role, to, write, agents.as_ref(), &mut taken)?;

@@ -169,7 +169,7 @@ fn open(workspace: &Workspace, given: &Path) -> Result<Library, CliError> {
         return Err(CliError::usage(format!("there is no directory {shown}")));
     }
     let places = workspace.given_places("path", skill_directory(given));
-    // What is disabled here is not disabled for the people that the library is published for.
+    // Skills disabled here are not disabled for the readers of the published library.
     let mut policy = workspace.settings.policy.clone();
     policy.disabled.clear();
     policy.kit = None;

@@ -84,7 +84,8 @@ fn texts_are_free_of_phrases_that_puzzle() {
     assert!(found.is_empty(), "say `is not a`, what is missing, or the noun:\n{}", found.join("\n"));
 }
 
-/// The most columns of a comment on its own line. Paragraphs are wrapped at 110 when they are written or changed.
+/// The most columns of a comment on its own line. Paragraphs are wrapped at 110 when they are written or
+/// changed.
 const MAX_COMMENT_COLUMNS: usize = 130;
 
 #[test]

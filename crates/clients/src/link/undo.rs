@@ -81,7 +81,7 @@ impl LinkRemoval {
                 continue;
             }
             let InstalledSkill { files, others, .. } = read_installed(&path)?.unwrap_or_default();
-            // What was put beside the files stays.
+            // Other files beside them stay.
             let after = (!others.is_empty()).then(|| Cow::Owned(SkillFiles::new()));
             let (before, others) = (Some(Cow::Owned(files)), Cow::Owned(others));
             change.skills.push(SkillStep { directory: path, before, after, others });

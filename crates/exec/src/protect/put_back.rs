@@ -46,7 +46,7 @@ pub(crate) fn put_back(git: Option<&Path>, began: SystemTime, renames: &[Rename]
     let mut restored = Vec::new();
     if let Some(git) = git {
         for (top, files) in renamed_files(renames) {
-            // What cannot be compared stays where it is.
+            // Files that cannot be compared stay where they are.
             let _ = RenamedFilesOf { git, top: &top, files: &files }.put_back(began, &mut restored);
         }
         for rename in

@@ -108,7 +108,7 @@ pub(crate) fn run(
     drop(scratch);
     drop(journal);
     let outcome = |ending, stdout, stderr| RunOutcome {
-        // Whether it was killed in time or had just ended makes no difference.
+        // It makes no difference if it was killed in time or had just ended.
         ending: if is_refused { RunEnding::ProtectedName } else { ending },
         stdout,
         stderr,

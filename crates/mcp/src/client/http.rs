@@ -143,7 +143,7 @@ fn events(body: impl Read + Send + 'static) -> BoxStream<'static, Result<Sse, Ss
                 Err(error) => Err(error),
             };
             let is_last = piece.is_err();
-            // Nobody waits for the rest any more.
+            // The rest is not waited for any more.
             if sender.blocking_send(piece).is_err() || is_last {
                 return;
             }

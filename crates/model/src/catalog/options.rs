@@ -152,7 +152,8 @@ pub const FAIR_PERCENT: usize = 15;
 
 /// The skills that a task needs, and whose turn it is among all others.
 ///
-/// A catalog that has one lists names without a description in one line, and leaves some out if they take more than half of the room; see [the rule](super#with-a-ranking).
+/// A catalog that has one lists names without a description in one line, and leaves some out if they take
+/// more than half of the room; see [the rule](super#with-a-ranking).
 ///
 /// ```
 /// use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Ranking, Reason, render};

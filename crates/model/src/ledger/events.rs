@@ -153,7 +153,7 @@ impl Ledger {
 
     /// Notes one sighting and returns its number in the sequence, which is greater than `before`.
     ///
-    /// What is known keeps its number as long as it agrees with the transcript, so observing again changes nothing.
+    /// A known skill keeps its number as long as it agrees with the transcript, so observing again changes nothing.
     fn sighted(&mut self, seen: &SeenSkill, before: u64) -> u64 {
         let known = self.skills.get(&seen.name);
         let prompt = known.and_then(|entry| entry.prompt);

@@ -244,7 +244,7 @@ fn has_chain_of_steps(sentence: &str) -> bool {
     let is_step = |part: &&str| {
         (1..=MAX_STEP_WORDS).contains(&part.split_whitespace().count()) && !part.contains([',', ';', ':'])
     };
-    // What stands behind the last arrow goes on to the end of the sentence.
+    // The text behind the last arrow goes on to the end of the sentence.
     let inner = between.split_last().map(|(_, inner)| inner).unwrap_or_default();
     inner.windows(2).any(|pair| pair.iter().all(is_step))
 }

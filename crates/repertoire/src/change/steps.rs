@@ -50,13 +50,13 @@ fn remove(directory: &Path, expected: &InstalledSkill) -> Result<(), Error> {
     let aside = removed_directory(directory);
     let failed = |error| Error::io("remove", directory, error);
     fs::create_dir_all(directory.with_file_name(REMOVED)).map_err(failed)?;
-    // What an earlier change left there has been removed.
+    // Leftovers of an earlier change have been removed.
     match fs::remove_dir_all(&aside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
     fs::rename(directory, &aside).map_err(failed)?;
-    // What somebody made or edited in the meantime must not be lost.
+    // Files that somebody made or edited in the meantime must not be lost.
     if !matches!(read_installed(&aside), Ok(Some(found)) if found == *expected) {
         put_back(directory)?;
         return Err(changed(directory));
@@ -92,7 +92,7 @@ pub(super) fn discard_removed(skills: &[JournalSkill]) {
     for parent in parents(skills) {
         let (removed, discarded) = (parent.join(REMOVED), parent.join(DISCARDED));
         // They are gone in one step, so that no recovery takes what is half deleted for what somebody edited.
-        // What cannot be deleted is left out by scans, and the next write tries it again.
+        // Files that cannot be deleted are left out by scans, and the next write tries it again.
         let _ = fs::remove_dir_all(&discarded);
         let _ = fs::rename(removed, &discarded).and_then(|()| fs::remove_dir_all(&discarded));
     }

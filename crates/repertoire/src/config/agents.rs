@@ -62,7 +62,7 @@ pub const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "instructions",
         takes: "a string",
-        summary: "What comes after the instructions of the skills and so has the last word.",
+        summary: "The text after the instructions of the skills, which so has the last word.",
         example: "\"Be brief.\"",
     },
     AgentKey {
@@ -74,7 +74,7 @@ pub const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "variables",
         takes: "a table of strings",
-        summary: "What the template may refer to.",
+        summary: "The variables of the template.",
         example: "{ team = \"payments\" }",
     },
     AgentKey {
@@ -86,7 +86,7 @@ pub const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "inherit",
         takes: "`none`, `catalog`, `active`",
-        summary: "What agents that this one starts have from it; by default, what `subagent.inherit` says.",
+        summary: "The things that it passes on to agents that it starts; by default, those of `subagent.inherit`.",
         example: "\"none\"",
     },
     AgentKey {
@@ -110,13 +110,13 @@ pub const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "tools.names",
         takes: "a table with the keys of `tools.names`; not in a project's file",
-        summary: "What its tools are called, where it differs.",
+        summary: "The names of its tools that differ.",
         example: "{ load = \"activate_skill\" }",
     },
     AgentKey {
         name: "tools.args",
         takes: "a table with the keys of `tools.args`; not in a project's file",
-        summary: "What their arguments are called, where it differs.",
+        summary: "The names of their arguments that differ.",
         example: "{ name = \"skill_name\" }",
     },
     AgentKey {

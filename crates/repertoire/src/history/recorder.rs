@@ -230,7 +230,7 @@ impl RecorderThread {
 /// Returns `true` for a skill whose files are a version: it is valid as it is on disk.
 fn is_recordable(entry: &Entry) -> bool {
     let is_replaced = entry.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood);
-    // What is served from a store was recorded when it was published.
+    // Skills of a store were recorded when they were published.
     let is_published = entry.source.starts_with(LABEL);
     !entry.is_broken() && !is_replaced && !is_published
 }

@@ -133,7 +133,7 @@ impl Channel {
         let _listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         let problem = match self.refresh(policy) {
             Ok(()) => None,
-            // What was listed before stays, unless there is nothing yet.
+            // The former list stays, unless there is nothing yet.
             Err(error) if self.listed().policy.as_ref() == Some(policy) => {
                 let source = format!("{LABEL}{}", self.name);
                 let message = format!(

@@ -48,7 +48,7 @@ impl Drop for ReleaseFollower {
 fn follow(registry: &Registry, store: &LazyStore, stop: &AtomicBool) {
     let mut seen = 0;
     let mut pause = PAUSES.0;
-    // What was released until now may be in the snapshot or not.
+    // Releases until now may be in the snapshot or not.
     let mut is_behind = true;
     while !stop.load(Ordering::Relaxed) {
         match newest(store, seen, if is_behind { Duration::ZERO } else { LONGEST_WAIT }) {

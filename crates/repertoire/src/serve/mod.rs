@@ -1,4 +1,5 @@
-//! What the servers of one library share: the views of its agents, the senders of requests, and the skills that clients get.
+//! The parts that the servers of one library share: the views of its agents, the senders of requests, and the
+//! skills that clients get.
 //!
 //! `repertoire-mcp` and `repertoire-web` are built on it and never import each other. It needs tokio, and
 //! knows neither MCP nor HTTP.

@@ -113,7 +113,7 @@ async fn reviewed(
             Ok(_) => Err(format!("there is no proposal {id}")),
             Err(error) => Err(error.chain()),
         };
-        // What its sub-agents or the agent that started it propose is its own, too.
+        // Proposals of its sub-agents or of the agent that started it are its own, too.
         let of_others = |id| {
             let proposal = found(id)?;
             match &proposal.content.session {

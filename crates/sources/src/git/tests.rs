@@ -65,8 +65,8 @@ fn references_that_are_not_there_or_not_allowed_are_refused() {
     };
     check("next", ErrorKind::NotFound, "no such branch, tag or commit");
     check(&"1".repeat(40), ErrorKind::NotFound, "no such branch, tag or commit");
-    check("--upload-pack=touch /tmp/x", ErrorKind::InvalidSource, "no name of a branch");
-    check("main:main", ErrorKind::InvalidSource, "no name of a branch");
+    check("--upload-pack=touch /tmp/x", ErrorKind::InvalidSource, "not a name of a branch");
+    check("main:main", ErrorKind::InvalidSource, "not a name of a branch");
 }
 
 #[test]

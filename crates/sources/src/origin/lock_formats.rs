@@ -10,7 +10,8 @@ use super::lock_file::{LockFormat, LockedPlace, LockedSkill, items, skills_by_na
 use super::record::{Expectation, Origin, bounded};
 use crate::lock::{self, LOCK_FILE, Lock};
 
-/// Returns the skills that a document names, from the path of the file, the directory that paths in it count from, and the document.
+/// Returns the skills that a document names, from the path of the file, the directory that paths in it count
+/// from, and the document.
 type LockReader = fn(&Path, &Path, &Value) -> Result<Vec<LockedSkill>, String>;
 
 /// The names of the lock files, with their formats and their readers.
@@ -26,7 +27,8 @@ pub(super) const LOCKS: [(&str, LockFormat, LockReader); 6] = [
 /// The directory that `rep add` adds skills to.
 const SKILLS: &str = ".agents/skills";
 
-/// Reads `repertoire.lock`, which `rep add` writes into a project and into the configuration of a user. One that is no lock is an error.
+/// Reads `repertoire.lock`, which `rep add` writes into a project and into the configuration of a user. One
+/// that is not a lock is an error.
 fn of_rep(path: &Path, base: &Path, document: &Value) -> Result<Vec<LockedSkill>, String> {
     Ok(Lock::from_document(document)?.skills().map(|locked| skill_of_rep(path, base, locked)).collect())
 }

@@ -180,7 +180,7 @@ fn the_source_of_a_locked_skill_has_its_reference() {
     check("../other", None, Ok("/other -"));
     check("npm:pkg", Some("1.0"), Ok("npm:pkg 1.0"));
     check("../other", Some("v1"), Err("only repositories and packages"));
-    check("ftp://h/x", None, Err("no source of skills"));
+    check("ftp://h/x", None, Err("not a source of skills"));
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Pulse {
         loop {
             self.suspicion.notified().await;
             let mut answers = self.answers.load(Ordering::Relaxed);
-            // Nobody knows yet how far away the server is: to connect takes several answers.
+            // The distance to the server is not known yet: to connect takes several answers.
             let mut limit = if answers == 0 { address.connect_limit() } else { ANSWER };
             let mut question = Box::pin(ask(&mut connection, address));
             while timeout(limit, &mut question).await.is_err() {

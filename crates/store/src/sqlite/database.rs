@@ -125,7 +125,7 @@ impl SqliteDatabase {
 
     fn close(&self, connection: rusqlite::Connection) {
         if file::identity(&self.path) != *lock(&self.opened) {
-            // What is in the log beside the file goes into the file, or it would be lost, or end up in another database.
+            // The log beside the file goes into the file, or it would be lost, or end up in another database.
             let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             // SQLite would remove the files beside another database, which have the same names.
             let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);

@@ -82,7 +82,7 @@ async fn get_callback(
         Some(flow) => finish(&app, scheme, &headers, &flow, &query).await,
         None => refused(&app, "/", UNKNOWN_FLOW),
     };
-    // Nobody comes back a second time.
+    // A second return is refused.
     response.headers_mut().extend(cookie::FLOW.remove(scheme).map(|cookie| (header::SET_COOKIE, cookie)));
     response
 }

@@ -225,7 +225,8 @@ pub(crate) struct PublishAnswer {
     pub(crate) channel: String,
     /// The digest of the files.
     pub(crate) digest: String,
-    /// The state: `released` (201), `proposed` if it waits for a review (202), or `unchanged` if the channel has it already (200).
+    /// The state: `released` (201), `proposed` if it waits for a review (202), or `unchanged` if the channel
+    /// has it already (200).
     pub(crate) state: String,
     /// The number of the release.
     pub(crate) release: Option<u64>,

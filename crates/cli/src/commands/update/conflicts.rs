@@ -109,7 +109,7 @@ pub(super) fn write(
     // The copies are not part of the project.
     if let Some(own) = installation.conflicts.parent().filter(|own| own.ends_with(".repertoire")) {
         let ignore = own.join(".gitignore");
-        // What is there stays, also a link.
+        // Existing files stay, links too.
         match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             opened => opened

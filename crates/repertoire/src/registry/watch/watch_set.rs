@@ -199,7 +199,7 @@ fn refused(error: &impl fmt::Display) -> PollReason {
 
 /// Passes an event on to `inbox` if it may change a skill.
 fn receive(event: notify::Result<Event>, watched: &RwLock<WatchedDirectories>, inbox: &Sender<Message>) {
-    // Nobody is left to receive events while the thread ends.
+    // There is no receiver of events left while the thread ends.
     let send = |ended: Option<PathBuf>| drop(inbox.send(Message::Event(ended)));
     let event = match event {
         Ok(event) if !event.need_rescan() => event,
