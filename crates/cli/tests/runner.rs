@@ -57,6 +57,8 @@ mod test_explain_command;
 mod test_show_files;
 mod test_global;
 #[cfg(unix)]
+mod test_hints;
+#[cfg(unix)]
 mod test_history_command;
 mod test_init_command;
 #[cfg(unix)]

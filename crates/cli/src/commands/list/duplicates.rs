@@ -7,6 +7,7 @@ use pollster::block_on;
 use rayon::prelude::*;
 use repertoire::history::capture;
 use repertoire::{Entry, State};
+use repertoire_clients::{Owner, Places};
 use repertoire_model::Digest;
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::text::count;
@@ -56,6 +57,21 @@ impl Group<'_> {
         self.digests.iter().all(|digest| digest.is_some() && *digest == self.digests[0])
     }
 
+    /// Returns the command that gathers the copies in the project or in the home directory, if there are several in one of them.
+    /// Where they differ, the first counts.
+    fn adopt_command(&self, places: &Places) -> Option<String> {
+        let name = self.names().into_iter().next().filter(|_| self.names().len() == 1)?;
+        let of_owner = |owner: Owner| {
+            let prefix = format!("{}:", owner.as_str());
+            let directory = |entry: &&Entry| entry.source.strip_prefix(&prefix).map(str::to_owned);
+            let directories: Vec<String> = self.skills.iter().filter_map(directory).collect();
+            let from = format!(" --from {}", directories.first()?);
+            let from = if self.is_identical() { "" } else { &from };
+            (directories.len() > 1).then(|| format!("rep adopt{} {name}{from}", places.option(owner)))
+        };
+        [Owner::Project, Owner::User].into_iter().find_map(of_owner)
+    }
+
     /// Returns the difference between the first and the skill at `index`; `None` for the first, and where files cannot be read.
     fn diff(&self, library: &Library, index: usize) -> Option<String> {
         let files = |entry: &Entry| -> Option<SkillFiles> {
@@ -99,10 +115,10 @@ pub(super) fn write(
         ui.hint("`--diff` shows the differences")?;
     }
     // Copies are gathered from the directories of clients alone.
-    if workspace.options.roots.is_empty()
-        && let Some(name) = groups.iter().find_map(|group| group.names().pop_first())
-    {
-        ui.hint(&format!("`rep adopt {name}` gathers its copies in one place and links the others to it"))?;
+    let places = workspace.env.places();
+    let command = || groups.iter().find_map(|group| group.adopt_command(&places));
+    if let Some(command) = workspace.options.roots.is_empty().then(command).flatten() {
+        ui.hint(&format!("`{command}` gathers its copies in one place and links the others to it"))?;
     }
     Ok(Exit::Success)
 }
