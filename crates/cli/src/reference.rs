@@ -88,7 +88,7 @@ fn configuration() {
          The user's file, the environment and flags are trusted, and so is a file named with `--config`. A project's \
          `repertoire.toml` comes with a clone and is bounded:\n\n\
          - `roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository \
-         (or the file's directory where there is not one), links resolved.\n\
+         (or, outside of one, within the directory of the file), links resolved.\n\
          - `requires.max_tokens` may not exceed its default.\n\
          - The rules `invisible-characters`, `control-characters`, `file-symlink`, `file-special` and `name-tool` may not \
          be turned off or lowered.\n\

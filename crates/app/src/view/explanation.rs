@@ -17,7 +17,7 @@ pub struct ExplanationView {
     pub found: bool,
     /// The skills: all of the name from the command line, the one that is meant from servers.
     pub skills: Vec<ExplainedSkillView>,
-    /// The reasons that there is not one.
+    /// The reasons that no skill is explained.
     #[serde(flatten)]
     pub absence: Option<AbsenceView>,
 }

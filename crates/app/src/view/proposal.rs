@@ -128,7 +128,7 @@ pub struct ProposalDetailView {
     /// True if the skill changed since; absent from notifications.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_since: Option<bool>,
-    /// The effect on trigger evals; absent from servers, and where there are not any.
+    /// The effect on trigger evals; absent from servers, and without such evals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triggers: Option<TriggerEffectView>,
 }

@@ -23,7 +23,7 @@ pub struct SkillView {
     pub source: String,
     /// The location, for people.
     pub path: String,
-    /// The version in its frontmatter; under the profile `bernstein`, `1.0.0` where there is not one.
+    /// The version in its frontmatter; under the profile `bernstein`, `1.0.0` by default.
     pub version: Option<String>,
     /// The author in its frontmatter.
     pub author: Option<String>,
@@ -129,7 +129,7 @@ pub struct UsageView {
     pub agents: usize,
     /// The time of its last use, in RFC 3339, also before the time of the report.
     pub last_use: Option<String>,
-    /// The loads of each of the last days, at most 30, today last; empty if there were not any.
+    /// The loads of each of the last days, at most 30, today last; empty without loads.
     pub daily_loads: Vec<u64>,
 }
 

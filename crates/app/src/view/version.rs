@@ -102,7 +102,7 @@ pub struct ServerVersionsView {
 pub struct VersionDiffView {
     /// The name of the skill.
     pub name: String,
-    /// The number of the older version; `null` if there is not one.
+    /// The number of the older version; `null` without one.
     pub from: Option<u64>,
     /// The number of the newer version; `null` for the files as they are now.
     pub to: Option<u64>,

@@ -140,7 +140,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CatalogArgs) -> Res
     Ok(Exit::Success)
 }
 
-/// Returns the text of the task; nothing where there is not one.
+/// Returns the text of the task; nothing without a task.
 fn task_text(args: &CatalogArgs) -> Result<String, CliError> {
     match args.task.as_deref() {
         Some("-") => standard_input::read_text("task"),
@@ -306,7 +306,7 @@ fn report_task(ui: &mut Ui, report: &CatalogReport, needed: Option<&TaskRanking>
         let is_turn = |skill: &&SkillTier| skill.reason == Reason::FairShare;
         let names: Vec<&str> = report.tiers.iter().filter(is_turn).map(|skill| skill.name.as_str()).collect();
         let (count, epoch) = (names.len(), ranking.task().epoch);
-        // If there are not any, the skills of this turn are shown for the task.
+        // Without names, all skills of this turn are shown for the task.
         let names = if names.is_empty() { String::new() } else { format!(": {}", listed(&names)) };
         writeln!(ui.err(), "by turns ({count}, epoch {epoch}, all within {turns}){names}")?;
     }

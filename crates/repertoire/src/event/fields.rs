@@ -35,7 +35,7 @@ pub struct Event {
     pub identity: Option<String>,
     /// The agent that called, if the host names it.
     pub agent: Option<String>,
-    /// The session it was called in; empty where there was not one.
+    /// The session it was called in; empty outside of sessions.
     pub session: String,
     /// The tool that was called; the operation, such as `resources/read`, where there was no tool.
     pub tool: String,

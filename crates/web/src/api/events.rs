@@ -98,7 +98,7 @@ pub(crate) struct EventRecord {
     pub(crate) source: Option<String>,
     /// The agent.
     pub(crate) agent: Option<String>,
-    /// The session; empty where there was not one.
+    /// The session; empty outside of sessions.
     pub(crate) session: String,
     /// The outcome.
     pub(crate) outcome: String,

@@ -9,7 +9,7 @@ use crate::wire::Library;
 /// A library to check, as a whole or some skills of it.
 pub(super) struct Target {
     pub(super) library: Library,
-    /// The names of the skills; all of them if there are not any.
+    /// The names of the skills; all of them if it is empty.
     pub(super) names: Vec<String>,
 }
 

@@ -226,7 +226,7 @@ impl StatsText<'_> {
     }
 }
 
-/// Returns the directory of `skill`, or its source if it does not have one, to tell it from others of its name.
+/// Returns the directory of `skill`, or its source without one, to tell it from others of its name.
 fn place(skill: &UsedSkillView, workspace: &Workspace) -> Option<String> {
     match skill.identity.as_deref().filter(|identity| Path::new(identity).is_absolute()) {
         Some(directory) => Some(workspace.shown(directory)),
