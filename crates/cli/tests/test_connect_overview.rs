@@ -10,8 +10,8 @@ fn sandbox(clients: &[&str]) -> Sandbox {
         fs::create_dir_all(sandbox.home().join(client)).unwrap();
     }
     // The program that connections start.
-    let path = std::path::Path::new(env!("CARGO_BIN_EXE_rep")).parent().unwrap().to_owned();
-    sandbox.set("PATH", path.to_str().unwrap());
+    let path = std::path::Path::new(env!("CARGO_BIN_EXE_rep")).parent().unwrap().display();
+    sandbox.set("PATH", &format!("{path}:/usr/bin:/bin"));
     sandbox
 }
 
@@ -239,4 +239,38 @@ fn a_link_under_another_name_is_not_made_again() {
         fs::canonicalize(sandbox.project().join(".claude/skills/Linear")).unwrap(),
         sandbox.project().join(".agents/skills/linear")
     );
+}
+
+/// After `rep connect --all` there is nothing to do, whatever the clients read from files.
+#[cfg(unix)]
+#[test]
+fn after_connecting_all_clients_there_is_nothing_to_say() {
+    let repository = crate::git_repository::Repository::new();
+    repository.write("skills/pdf/SKILL.md", skill("pdf", "# Pdf\n\nDo pdf.\n"));
+    repository.commit();
+    for home in [
+        &[][..],
+        &[".claude/skills"],
+        &[".claude/skills", ".codex/skills", ".cursor/skills"],
+        &[".agents/skills", ".config/goose/skills", ".config/opencode/skills"],
+    ] {
+        let sandbox = sandbox(&[".claude", ".cursor", ".codex", ".config/opencode", ".config/goose"]);
+        for (number, directory) in home.iter().enumerate() {
+            let name = format!("own-{number}");
+            sandbox.write(&format!("../home/{directory}/{name}/SKILL.md"), skill(&name, "# Own\n\nDo it.\n"));
+        }
+        assert_eq!(sandbox.run(&["connect", "--all", "--yes"]).code, 0);
+        for round in 0..2 {
+            let shown = sandbox.run(&["connect"]).stdout;
+            assert_eq!(shown.lines().count(), 5, "{shown}");
+            assert!(!shown.contains(';') && !shown.contains("not at all"), "{shown}");
+            let doctor = sandbox.run(&["doctor"]).stdout;
+            assert!(doctor.starts_with("nothing to do"), "{doctor}");
+            if round == 0 {
+                let run = sandbox.run(&["add", &repository.url(), "--all", "--yes"]);
+                assert_eq!(run.code, 0, "{}", run.stderr);
+                assert!(!run.stderr.contains("hint:") && !run.stderr.contains("warning:"), "{}", run.stderr);
+            }
+        }
+    }
 }
