@@ -102,10 +102,12 @@ impl From<Error> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let error = ErrorFields { code: self.code.to_owned(), message: self.message };
+        let error = ErrorFields { code: self.code.to_owned(), message: self.message.clone() };
         let body = serde_json::to_string(&ErrorBody { error }).unwrap_or_default();
         let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
         response.extensions_mut().insert(RefusalCode(self.code));
+        // The pages show it in one of theirs.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -10,7 +10,6 @@ mod unread;
 mod body;
 mod mount;
 mod quota;
-mod counted_body;
 mod url_token;
 mod access_log;
 mod stored_tokens;

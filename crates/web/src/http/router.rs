@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::extract::{MatchedPath, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -19,7 +20,6 @@ use super::access::bearer;
 use super::access_log::{self, LoggedRequest, Peer, PublicOrigin};
 use super::app::App;
 use super::body;
-use super::counted_body::CountedBody;
 use super::guard::ForeignLinks;
 use super::mount::Endpoint;
 use super::options::HttpLimits;
@@ -142,7 +142,7 @@ async fn limit_streams(State(app): State<Arc<App>>, mut request: Request, next: 
 /// Returns `response`, whose body keeps `permit`.
 fn hold(response: Response, permit: OwnedSemaphorePermit) -> Response {
     response.map(|body| {
-        axum::body::Body::new(body.map_frame(move |frame| {
+        Body::new(body.map_frame(move |frame| {
             let _held = &permit;
             frame
         }))
@@ -161,7 +161,7 @@ async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -
     let count = move |length| {
         counter.fetch_add(length, Ordering::Relaxed);
     };
-    let request = request.map(|body| axum::body::Body::new(CountedBody::new(body, count)));
+    let request = request.map(|body| counted(body, count));
     let mut response = next.run(request).await;
     app.requests.answered(metered, response.status(), started.elapsed());
     if app.draining.is_cancelled() {
@@ -192,15 +192,24 @@ async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -
     }
     // The line is written when the body is dropped, after its last byte.
     response.map(|body| {
-        axum::body::Body::new(CountedBody::new(body, move |length| {
+        counted(body, move |length| {
             if let Some(logged) = &mut logged {
                 logged.bytes += length;
             }
             if let Some(quotas) = &quotas {
                 quotas.add_bytes(&principal, length);
             }
-        }))
+        })
     })
+}
+
+/// Returns `body`, which calls `count` with the length of each of its parts.
+fn counted(body: Body, mut count: impl FnMut(u64) + Send + 'static) -> Body {
+    Body::new(body.inspect_frame(move |frame| {
+        if let Some(data) = frame.data_ref() {
+            count(data.len() as u64);
+        }
+    }))
 }
 
 /// The name of the principal of a request, noted in its response.
@@ -495,7 +504,7 @@ async fn mcp(
         Err(response) => return response,
     };
     match (endpoint.service)(Request::from_parts(parts, body), app.mounted.clone()).await {
-        Some(response) => response.map(axum::body::Body::new),
+        Some(response) => response.map(Body::new),
         None => overloaded("too many event streams", STREAM_RETRY_SECONDS),
     }
 }

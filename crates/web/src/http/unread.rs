@@ -28,10 +28,6 @@ const TOO_MUCH_UNREAD: &str = "too many responses wait to be read";
 #[derive(Clone)]
 pub(crate) struct UnreadLimit(Arc<Semaphore>);
 
-/// A reservation for a response whose content is not read yet; it travels with the response.
-#[derive(Clone)]
-struct Reservation(Arc<OwnedSemaphorePermit>);
-
 impl UnreadLimit {
     /// Returns a limit of so many bytes.
     pub(super) fn new(bytes: usize) -> Self {
@@ -39,35 +35,20 @@ impl UnreadLimit {
     }
 
     /// Returns `response`, which counts until the client has read it, or a 503 if too much is unread already.
-    pub(super) fn apply(&self, mut response: Response) -> Response {
+    pub(super) fn apply(&self, response: Response) -> Response {
         let length = response.body().size_hint().exact().and_then(|length| usize::try_from(length).ok());
-        let ahead = response.extensions_mut().remove::<Reservation>();
-        let ahead = ahead.and_then(|Reservation(reserved)| Arc::try_unwrap(reserved).ok());
-        let reserved = match length {
-            Some(length) if length > CHUNK_BYTES => match ahead.or_else(|| self.reserve(length)) {
-                Some(reserved) => Some(trimmed(reserved, length)),
-                None => return refusal(),
-            },
-            _ => None,
-        };
+        let large = length.filter(|length| *length > CHUNK_BYTES);
+        let reserved = large.and_then(|length| self.reserve(length));
+        if large.is_some() && reserved.is_none() {
+            return refusal();
+        }
         response
             .map(|inner| Body::new(UnreadBody { inner, rest: Bytes::new(), reserved, limit: self.clone() }))
     }
 
-    /// Returns the response that `prepare` makes, or a 503 without calling it if too much is unread already for `bytes` more.
-    pub(crate) async fn prepare(
-        &self,
-        bytes: u64,
-        prepare: impl Future<Output = Response>,
-    ) -> Result<Response, Response> {
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        if bytes <= CHUNK_BYTES {
-            return Ok(prepare.await);
-        }
-        let reserved = self.reserve(bytes).ok_or_else(refusal)?;
-        let mut response = prepare.await;
-        response.extensions_mut().insert(Reservation(Arc::new(reserved)));
-        Ok(response)
+    /// Fails with a 503 if too much is unread already for a response of `bytes` more, so that its content need not be read.
+    pub(crate) fn check(&self, bytes: u64) -> Result<(), Response> {
+        self.expect_room(bytes).map_err(|_| refusal())
     }
 
     /// Fails with the reason if too much is unread already for a response of `bytes` more, so that its content need not be read.
@@ -89,13 +70,6 @@ impl UnreadLimit {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).ok()?;
         Arc::clone(&self.0).try_acquire_many_owned(units).ok()
     }
-}
-
-/// Returns `reserved` without what `bytes` do not need.
-fn trimmed(mut reserved: OwnedSemaphorePermit, bytes: usize) -> OwnedSemaphorePermit {
-    let more = reserved.num_permits().saturating_sub(bytes.div_ceil(UNIT_BYTES));
-    drop(reserved.split(more));
-    reserved
 }
 
 fn refusal() -> Response {
@@ -218,25 +192,14 @@ mod tests {
         assert_eq!(free_bytes(&limit), total);
     }
 
-    #[tokio::test]
-    async fn content_is_not_read_for_a_response_that_exceeds_the_limit() {
+    #[test]
+    fn content_is_not_read_for_a_response_that_exceeds_the_limit() {
         let limit = UnreadLimit::new(2 * LARGE);
-        let read = async |bytes: u64| {
-            let response = limit.prepare(bytes, async { vec![b'x'; LARGE].into_response() }).await?;
-            Ok::<_, Response>(limit.apply(response))
-        };
-        let first = read(LARGE as u64).await.unwrap();
-        let taken = LARGE.next_multiple_of(UNIT_BYTES);
-        assert_eq!(free_bytes(&limit), (2 * LARGE / UNIT_BYTES) * UNIT_BYTES - taken);
-        let never = async { unreachable!("the content is not read") };
-        let refused = limit.prepare(2 * LARGE as u64, never).await.unwrap_err();
+        let first = limit.apply(vec![b'x'; LARGE].into_response());
+        let refused = limit.check(2 * LARGE as u64).unwrap_err();
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
         drop(first);
-        // A response that turns out smaller than was reserved, as an archive does, gives the rest back.
-        let second = read(2 * LARGE as u64 - UNIT_BYTES as u64).await.unwrap();
-        assert_eq!(free_bytes(&limit), (2 * LARGE / UNIT_BYTES) * UNIT_BYTES - taken);
-        drop(second);
-        assert_eq!(free_bytes(&limit), (2 * LARGE / UNIT_BYTES) * UNIT_BYTES);
+        assert!(limit.check(2 * LARGE as u64 - UNIT_BYTES as u64).is_ok());
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::Extension;
-use axum::response::Response;
 use repertoire_app::view::{CatalogView, ShownSkillView};
 use repertoire_model::catalog::Format;
 use serde::Deserialize;
@@ -100,7 +99,7 @@ impl CatalogPage {
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(form): Params<CatalogForm>,
-) -> Response {
+) -> page::PageResult {
     let number = |text: &str| text.trim().parse().ok();
     let set = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let query = CatalogQuery {

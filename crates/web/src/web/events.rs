@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use askama::Template;
 use axum::Extension;
-use axum::response::Response;
 use repertoire::{EventKind, Outcome};
 use serde::Deserialize;
 
@@ -96,7 +95,7 @@ pub(super) fn known_skills(ctx: &RequestContext, events: &[EventRecord]) -> Hash
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(form): Params<EventsForm>,
-) -> Response {
+) -> page::PageResult {
     let set = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let query = EventsQuery {
         kind: set(&form.kind),
@@ -109,14 +108,10 @@ pub(super) async fn get(
         limit: None,
         cursor: set(&form.cursor),
     };
-    match events::list(&ctx, &query).await {
-        Ok(list) => {
-            let kinds = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
-            let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-            let page = Page::new(&ctx, "events", "Events").await;
-            let known = known_skills(&ctx, &list.events);
-            page::html(&EventsPage { page, list, form, kinds, outcomes, known })
-        }
-        Err(error) => page::error(&ctx, "events", error).await,
-    }
+    let list = events::list(&ctx, &query).await?;
+    let kinds = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
+    let page = Page::new(&ctx, "events", "Events").await;
+    let known = known_skills(&ctx, &list.events);
+    page::html(&EventsPage { page, list, form, kinds, outcomes, known })
 }

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use askama::Template;
 use axum::Extension;
-use axum::response::Response;
 use repertoire_app::view::ProposalView;
 
 use super::events::known_skills;
@@ -63,15 +62,9 @@ impl OverviewPage {
 }
 
 /// Answers with the page.
-pub(super) async fn get(Extension(ctx): Extension<RequestContext>) -> Response {
-    let overview = match overview::overview(&ctx).await {
-        Ok(overview) => overview,
-        Err(error) => return page::error(&ctx, "overview", error).await,
-    };
-    let health = match health::health(&ctx).await {
-        Ok(health) => health,
-        Err(error) => return page::error(&ctx, "overview", error).await,
-    };
+pub(super) async fn get(Extension(ctx): Extension<RequestContext>) -> page::PageResult {
+    let overview = overview::overview(&ctx).await?;
+    let health = health::health(&ctx).await?;
     let query = EventsQuery { limit: Some(EVENTS), ..EventsQuery::default() };
     let events = events::list(&ctx, &query).await.map(|list| list.events).unwrap_or_default();
     let query = ProposalsQuery { limit: Some(PROPOSALS), ..ProposalsQuery::default() };

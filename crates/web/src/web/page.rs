@@ -1,8 +1,7 @@
 //! The frame of every page, and its response.
 
 use askama::Template;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse as _, Response};
 
 use super::text;
 use crate::api::{ApiError, proposals};
@@ -50,12 +49,12 @@ impl Page {
     }
 }
 
-pub(super) fn html(template: &impl Template) -> Response {
-    match template.render() {
-        Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text)
-            .into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
-    }
+/// The response to a request for a page.
+pub(super) type PageResult = Result<Response, ApiError>;
+
+pub(super) fn html(template: &impl Template) -> PageResult {
+    let text = template.render().map_err(|error| ApiError::internal(error.to_string()))?;
+    Ok(Html(text).into_response())
 }
 
 #[derive(Template)]
@@ -69,8 +68,13 @@ struct ErrorPage {
     hint: &'static str,
 }
 
-/// Returns the page of `error`.
-pub(super) async fn error(ctx: &RequestContext, section: &'static str, error: ApiError) -> Response {
+/// The sections of the navigation beside the overview, which their paths begin with.
+const SECTIONS: [&str; 5] = ["skills", "catalog", "proposals", "events", "sessions"];
+
+/// Returns the page of `error`, in place of the one at `path`.
+pub(super) async fn error(ctx: &RequestContext, path: &str, error: ApiError) -> Response {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    let section = SECTIONS.into_iter().find(|section| *section == first).unwrap_or("overview");
     let (heading, hint) = match error.code {
         "not_found" => ("Not found", "It may have been renamed, removed, or be outside of what you may see."),
         "no_store" => {
@@ -108,7 +112,7 @@ pub(super) async fn error(ctx: &RequestContext, section: &'static str, error: Ap
         Some((message, conflict)) => (message.to_owned(), Some(conflict.to_owned())),
         None => (error.message, None),
     };
-    let mut response = html(&ErrorPage { page, heading, message, conflict, hint });
+    let mut response = html(&ErrorPage { page, heading, message, conflict, hint }).into_response();
     *response.status_mut() = error.status;
     response
 }

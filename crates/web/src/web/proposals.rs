@@ -11,8 +11,8 @@ use super::diff::{self, DiffFile};
 use super::page::{self, Page};
 use super::text::{self, NumberText, TimeText};
 use super::url;
+use crate::api::Params;
 use crate::api::proposals::{self, ProposalsQuery};
-use crate::api::{ApiError, Params};
 use crate::dashboard::RequestContext;
 
 #[derive(Template)]
@@ -38,13 +38,10 @@ impl ProposalsPage {
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(query): Params<ProposalsQuery>,
-) -> Response {
-    match proposals::list(&ctx, &query).await {
-        Ok(list) => {
-            page::html(&ProposalsPage { page: Page::new(&ctx, "proposals", "Proposals").await, list, query })
-        }
-        Err(error) => page::error(&ctx, "proposals", error).await,
-    }
+) -> page::PageResult {
+    let list = proposals::list(&ctx, &query).await?;
+    let page = Page::new(&ctx, "proposals", "Proposals").await;
+    page::html(&ProposalsPage { page, list, query })
 }
 
 /// The view of a review.
@@ -111,17 +108,13 @@ pub(super) async fn get_one(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Params(query): Params<ReviewQuery>,
-) -> Response {
-    match proposals::detail(&ctx, id).await {
-        Ok(detail) => {
-            let page = Page::new(&ctx, "proposals", format!("Proposal {id}")).await;
-            let files = diff::parse(&detail.diff);
-            let is_side_by_side = query.view.as_deref() == Some("split");
-            let is_own = !ctx.decides_own() && detail.proposal.author == ctx.reviewer();
-            page::html(&ProposalPage { page, detail, files, is_side_by_side, is_own, done: query.done })
-        }
-        Err(error) => page::error(&ctx, "proposals", error).await,
-    }
+) -> page::PageResult {
+    let detail = proposals::detail(&ctx, id).await?;
+    let page = Page::new(&ctx, "proposals", format!("Proposal {id}")).await;
+    let files = diff::parse(&detail.diff);
+    let is_side_by_side = query.view.as_deref() == Some("split");
+    let is_own = !ctx.decides_own() && detail.proposal.author == ctx.reviewer();
+    page::html(&ProposalPage { page, detail, files, is_side_by_side, is_own, done: query.done })
 }
 
 #[derive(Debug, Deserialize)]
@@ -136,11 +129,9 @@ pub(super) async fn post_approve(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Form(form): Form<DecisionForm>,
-) -> Response {
-    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
-        return page::error(&ctx, "proposals", refusal.into()).await;
-    }
-    decided(&ctx, proposals::approve(&ctx, id).await, "approved").await
+) -> page::PageResult {
+    ctx.expect_write(Some(&form.csrf))?;
+    Ok(decided(&proposals::approve(&ctx, id).await?, "approved"))
 }
 
 /// Rejects a proposal.
@@ -148,11 +139,9 @@ pub(super) async fn post_reject(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Form(form): Form<DecisionForm>,
-) -> Response {
-    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
-        return page::error(&ctx, "proposals", refusal.into()).await;
-    }
-    decided(&ctx, proposals::reject(&ctx, id, &form.reason).await, "rejected").await
+) -> page::PageResult {
+    ctx.expect_write(Some(&form.csrf))?;
+    Ok(decided(&proposals::reject(&ctx, id, &form.reason).await?, "rejected"))
 }
 
 /// Rebases a proposal.
@@ -160,20 +149,13 @@ pub(super) async fn post_rebase(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
     Form(form): Form<DecisionForm>,
-) -> Response {
-    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
-        return page::error(&ctx, "proposals", refusal.into()).await;
-    }
-    decided(&ctx, proposals::rebase(&ctx, id).await, "rebased").await
+) -> page::PageResult {
+    ctx.expect_write(Some(&form.csrf))?;
+    Ok(decided(&proposals::rebase(&ctx, id).await?, "rebased"))
 }
 
-/// Leads to the proposal after a decision, or tells why it was not carried out.
-async fn decided(ctx: &RequestContext, outcome: Result<ProposalView, ApiError>, word: &str) -> Response {
-    match outcome {
-        Ok(decided) => {
-            let done = url::query(&[("done", word)]);
-            Redirect::to(&format!("/proposals/{}{done}", decided.id)).into_response()
-        }
-        Err(error) => page::error(ctx, "proposals", error).await,
-    }
+/// Leads to the proposal after a decision.
+fn decided(proposal: &ProposalView, word: &str) -> Response {
+    let done = url::query(&[("done", word)]);
+    Redirect::to(&format!("/proposals/{}{done}", proposal.id)).into_response()
 }

@@ -53,16 +53,20 @@ pub(crate) fn asset_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().route("/assets/{name}", get(asset))
 }
 
-/// Adds the headers of every page, and answers with a page where a request does not fit its route.
+/// Adds the headers of every page, and answers with the page of an error where there is one, or a request does not fit its route.
 pub(crate) async fn secure(request: Request, next: Next) -> Response {
     let ctx = request.extensions().get::<RequestContext>().cloned();
-    let is_asset = request.uri().path().starts_with("/assets/");
+    let path = request.uri().path().to_owned();
     let mut response = next.run(request).await;
-    let is_error = response.status().is_client_error() && !is_asset && !is_page(&response);
-    if let Some(ctx) = ctx.filter(|_| is_error) {
-        let status = response.status();
+    let status = response.status();
+    let is_misfit = status.is_client_error() && !path.starts_with("/assets/") && !is_page(&response);
+    let misfit = || {
         let message = "no page has this address, or the form that was sent does not fit it".to_owned();
-        response = page::error(&ctx, "", ApiError { status, code: "bad_address", message }).await;
+        ApiError { status, code: "bad_address", message }
+    };
+    let error = response.extensions_mut().remove::<ApiError>().or_else(|| is_misfit.then(misfit));
+    if let (Some(ctx), Some(error)) = (ctx, error) {
+        response = page::error(&ctx, &path, error).await;
     }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {

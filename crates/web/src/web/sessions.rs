@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::Extension;
-use axum::response::Response;
 
 use super::page::{self, Page};
 use super::text::{self, NumberText, TimeText};
@@ -33,12 +32,8 @@ impl SessionsPage {
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SessionsQuery>,
-) -> Response {
-    match sessions::list(&ctx, &query).await {
-        Ok(list) => {
-            let page = Page::new(&ctx, "sessions", "Sessions").await;
-            page::html(&SessionsPage { page, list, cursor: query.cursor.unwrap_or_default() })
-        }
-        Err(error) => page::error(&ctx, "sessions", error).await,
-    }
+) -> page::PageResult {
+    let list = sessions::list(&ctx, &query).await?;
+    let page = Page::new(&ctx, "sessions", "Sessions").await;
+    page::html(&SessionsPage { page, list, cursor: query.cursor.unwrap_or_default() })
 }

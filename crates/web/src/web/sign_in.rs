@@ -28,7 +28,7 @@ impl SignInPage {
 }
 
 pub(crate) fn sign_in(page: &SignInPage) -> Response {
-    page::html(page)
+    page::html(page).into_response()
 }
 
 /// Returns the address of the page, from which a person gets to `return_path`.

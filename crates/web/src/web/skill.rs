@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::Path;
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::{IntoResponse as _, Redirect};
 use axum::{Extension, Form};
 use repertoire_app::view::{
     DiagnosticView, ExplainedSkillView, FileView, SeeingAgentView, ServerSkillView, SkillDetailView,
@@ -119,11 +119,8 @@ pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
     Params(query): Params<ViewQuery>,
-) -> Response {
-    let mut skill = match skill::detail(&ctx, &name).await {
-        Ok(skill) => skill,
-        Err(error) => return page::error(&ctx, "skills", error).await,
-    };
+) -> page::PageResult {
+    let mut skill = skill::detail(&ctx, &name).await?;
     let is_raw = query.view.as_deref() == Some("raw");
     let files = format!("/skills/{}/files/", url::part(&skill.listed.address));
     let body = if is_raw { None } else { markdown::render(&skill.body, &files) };
@@ -155,11 +152,9 @@ pub(super) async fn get(
 pub(super) async fn get_update(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
-) -> Response {
-    match update::update(&ctx, &name).await {
-        Ok(_) => Redirect::to(&format!("{}#origin", url::skill(&name))).into_response(),
-        Err(error) => page::error(&ctx, "skills", error).await,
-    }
+) -> page::PageResult {
+    update::update(&ctx, &name).await?;
+    Ok(Redirect::to(&format!("{}#origin", url::skill(&name))).into_response())
 }
 
 /// The form that switches a skill.
@@ -185,25 +180,19 @@ pub(super) async fn post_switch(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
     Form(form): Form<SwitchForm>,
-) -> Response {
-    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
-        return page::error(&ctx, "skills", refusal.into()).await;
+) -> page::PageResult {
+    ctx.expect_write(Some(&form.csrf))?;
+    let switched = switch::switch(&ctx, &name, form.on).await?;
+    if let Some(list) = form.list() {
+        let to = if form.on { "on" } else { "off" };
+        let done = url::query(&[("switched", &switched.name), ("to", to)]);
+        let done = if list.contains('?') { done.replacen('?', "&", 1) } else { done };
+        return Ok(Redirect::to(&format!("{list}{done}")).into_response());
     }
-    match switch::switch(&ctx, &name, form.on).await {
-        Ok(switched) => {
-            if let Some(list) = form.list() {
-                let to = if form.on { "on" } else { "off" };
-                let done = url::query(&[("switched", &switched.name), ("to", to)]);
-                let done = if list.contains('?') { done.replacen('?', "&", 1) } else { done };
-                return Redirect::to(&format!("{list}{done}")).into_response();
-            }
-            let done = if form.on { "switched on" } else { "switched off" };
-            // A skill that is switched off has another address.
-            let name = if form.on { name.rsplit(':').next().unwrap_or_default().to_owned() } else { name };
-            Redirect::to(&format!("{}{}", url::skill(&name), url::query(&[("done", done)]))).into_response()
-        }
-        Err(error) => page::error(&ctx, "skills", error).await,
-    }
+    let done = if form.on { "switched on" } else { "switched off" };
+    // A skill that is switched off has another address.
+    let name = if form.on { name.rsplit(':').next().unwrap_or_default().to_owned() } else { name };
+    Ok(Redirect::to(&format!("{}{}", url::skill(&name), url::query(&[("done", done)]))).into_response())
 }
 
 #[derive(Template)]
@@ -221,11 +210,8 @@ pub(super) async fn get_file(
     Extension(ctx): Extension<RequestContext>,
     Path((name, path)): Path<(String, String)>,
     Params(query): Params<ViewQuery>,
-) -> Response {
-    let file = match skill::file(&ctx, &name, &path).await {
-        Ok(file) => file,
-        Err(error) => return page::error(&ctx, "skills", error).await,
-    };
+) -> page::PageResult {
+    let file = skill::file(&ctx, &name, &path).await?;
     let is_markdown = file.path.ends_with(".md") && query.view.as_deref() != Some("raw");
     let files = format!("/skills/{}/files/", url::part(&name));
     let text = file.text.as_deref().filter(|_| is_markdown);
@@ -247,13 +233,9 @@ struct ExplainPage {
 pub(super) async fn get_explain(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
-) -> Response {
-    match explain::explain(&ctx, &name).await {
-        Ok(mut skill) => {
-            let agents = skill.agents.take().unwrap_or_default();
-            let page = Page::new(&ctx, "skills", format!("Explain {}", skill.name)).await;
-            page::html(&ExplainPage { page, name, skill, agents })
-        }
-        Err(error) => page::error(&ctx, "skills", error).await,
-    }
+) -> page::PageResult {
+    let mut skill = explain::explain(&ctx, &name).await?;
+    let agents = skill.agents.take().unwrap_or_default();
+    let page = Page::new(&ctx, "skills", format!("Explain {}", skill.name)).await;
+    page::html(&ExplainPage { page, name, skill, agents })
 }

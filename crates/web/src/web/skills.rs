@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::Extension;
-use axum::response::Response;
 use repertoire::State;
 use repertoire_app::view::{SkillView, UsageView};
 use serde::Deserialize;
@@ -137,16 +136,12 @@ pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SkillsQuery>,
     Params(switched): Params<SwitchNotice>,
-) -> Response {
-    match skills::list(&ctx, &query).await {
-        Ok(list) => {
-            let page = Page::new(&ctx, "skills", "Skills").await;
-            let may_switch = switch::may_switch(&ctx);
-            let notice = if may_switch { notice(&ctx, &switched).await } else { None };
-            page::html(&SkillsPage { page, list, query, notice, may_switch })
-        }
-        Err(error) => page::error(&ctx, "skills", error).await,
-    }
+) -> page::PageResult {
+    let list = skills::list(&ctx, &query).await?;
+    let page = Page::new(&ctx, "skills", "Skills").await;
+    let may_switch = switch::may_switch(&ctx);
+    let notice = if may_switch { notice(&ctx, &switched).await } else { None };
+    page::html(&SkillsPage { page, list, query, notice, may_switch })
 }
 
 /// Returns the notice of the switch that led here, as far as it is true, and the clients that read the skill all the same.

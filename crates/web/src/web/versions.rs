@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::Path;
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::{IntoResponse as _, Redirect};
 use axum::{Extension, Form};
 use repertoire_app::view::VersionDiffView;
 use serde::Deserialize;
@@ -37,17 +37,13 @@ pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Path((name, number)): Path<(String, u64)>,
     Params(query): Params<DiffView>,
-) -> Response {
+) -> page::PageResult {
     let DiffQuery { against } = DiffQuery { against: query.against };
-    match versions::diff(&ctx, &name, number, against).await {
-        Ok(version) => {
-            let page = Page::new(&ctx, "skills", format!("Version {number} of {name}")).await;
-            let files = diff::parse(&version.diff);
-            let is_side_by_side = query.view.as_deref() == Some("split");
-            page::html(&VersionPage { page, version, number, files, is_side_by_side })
-        }
-        Err(error) => page::error(&ctx, "skills", error).await,
-    }
+    let version = versions::diff(&ctx, &name, number, against).await?;
+    let page = Page::new(&ctx, "skills", format!("Version {number} of {name}")).await;
+    let files = diff::parse(&version.diff);
+    let is_side_by_side = query.view.as_deref() == Some("split");
+    page::html(&VersionPage { page, version, number, files, is_side_by_side })
 }
 
 /// The form that restores a version.
@@ -64,16 +60,10 @@ pub(super) async fn post_rollback(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
     Form(form): Form<RollbackForm>,
-) -> Response {
-    if let Err(refusal) = ctx.expect_write(Some(&form.csrf)) {
-        return page::error(&ctx, "skills", refusal.into()).await;
-    }
+) -> page::PageResult {
+    ctx.expect_write(Some(&form.csrf))?;
     let request = RollbackRequest { version: form.version, force: form.force.is_some() };
-    match versions::rollback(&ctx, &name, request).await {
-        Ok(_) => {
-            let done = url::query(&[("done", &format!("version {} is restored", form.version))]);
-            Redirect::to(&format!("{}{done}", url::skill(&name))).into_response()
-        }
-        Err(error) => page::error(&ctx, "skills", error).await,
-    }
+    versions::rollback(&ctx, &name, request).await?;
+    let done = url::query(&[("done", &format!("version {} is restored", form.version))]);
+    Ok(Redirect::to(&format!("{}{done}", url::skill(&name))).into_response())
 }

@@ -168,24 +168,20 @@ async fn packed(
     record.failed(Outcome::NotFound, "no_file");
     record.failed(Outcome::Error, OVERLOADED);
     let size = skill.bundle.files().iter().map(|file| file.size).sum();
-    let response = unread.prepare(size, async {
-        let packed = match archive::pack(&view.shared.registry, entry, &skill, kind).await {
-            Some(bytes) => digested(bytes).await,
-            None => None,
-        };
-        match packed {
-            Some((digest, bytes)) => {
-                note_file(record, headers, digest, &bytes);
-                let media_type = if kind == ArchiveKind::Plugin { ZIP } else { GZIP };
-                attachment(file(headers, media_type, &digest, bytes))
-            }
-            None => {
-                record.failed(Outcome::Error, "changed");
-                changed()
-            }
-        }
-    });
-    response.await.unwrap_or_else(|refusal| refusal)
+    if let Err(refusal) = unread.check(size) {
+        return refusal;
+    }
+    let packed = match archive::pack(&view.shared.registry, entry, &skill, kind).await {
+        Some(bytes) => digested(bytes).await,
+        None => None,
+    };
+    let Some((digest, bytes)) = packed else {
+        record.failed(Outcome::Error, "changed");
+        return changed();
+    };
+    note_file(record, headers, digest, &bytes);
+    let media_type = if kind == ArchiveKind::Plugin { ZIP } else { GZIP };
+    attachment(file(headers, media_type, &digest, bytes))
 }
 
 /// Returns `bytes` with their digest, which takes long for large ones; `None` if the server stops.
@@ -251,20 +247,17 @@ async fn single_file(
     record.failed(Outcome::NotFound, "no_file");
     let Some(listed) = skill.file(path.as_str()) else { return not_found() };
     record.failed(Outcome::Error, OVERLOADED);
-    let response = unread.prepare(listed.size, async {
-        record.failed(Outcome::Error, "changed");
-        let Ok(content) = view.shared.registry.read(entry, path, LineRange::default()).await else {
-            return changed();
-        };
-        let Some((digest, bytes)) =
-            digested(content.bytes).await.filter(|(digest, _)| *digest == listed.digest)
-        else {
-            return changed();
-        };
-        note_file(record, headers, digest, &bytes);
-        attachment(file(headers, safe_media_type(path.as_str()), &digest, bytes))
-    });
-    response.await.unwrap_or_else(|refusal| refusal)
+    if let Err(refusal) = unread.check(listed.size) {
+        return refusal;
+    }
+    record.failed(Outcome::Error, "changed");
+    let Ok(content) = view.shared.registry.read(entry, path, LineRange::default()).await else {
+        return changed();
+    };
+    let read = digested(content.bytes).await.filter(|(digest, _)| *digest == listed.digest);
+    let Some((digest, bytes)) = read else { return changed() };
+    note_file(record, headers, digest, &bytes);
+    attachment(file(headers, safe_media_type(path.as_str()), &digest, bytes))
 }
 
 fn json(headers: &HeaderMap, value: &Value) -> Response {
