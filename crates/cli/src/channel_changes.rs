@@ -49,8 +49,7 @@ impl ChannelChanges<'_> {
         }
         for change in changes {
             let (_, sign, style) = self.kind(change);
-            let line = ui.paint(style, &format!("{sign} {}", escape(&change.name)));
-            writeln!(ui.out(), "{line}")?;
+            ui.line(style, &format!("{sign} {}", escape(&change.name)))?;
         }
         let number = count(changes.len(), "change");
         let location = escape(&location).into_owned();

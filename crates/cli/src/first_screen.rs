@@ -69,8 +69,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: &Globals) -> Result<Exit, CliE
         }
     }
     for (heading, commands) in COMMANDS {
-        let heading = ui.paint(Style::Heading, heading);
-        writeln!(ui.out(), "{heading}")?;
+        ui.line(Style::Heading, heading)?;
         for (command, words) in commands {
             let command = ui.paint(Style::Name, &format!("{command:<10}"));
             writeln!(ui.out(), "  {command} {words}")?;

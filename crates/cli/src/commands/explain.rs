@@ -72,8 +72,7 @@ fn write_absence(
     absence: &AbsenceView,
     name: &str,
 ) -> Result<(), CliError> {
-    let heading = ui.paint(Style::Heading, &format!("there is no skill `{}`", escape(name)));
-    writeln!(ui.out(), "{heading}")?;
+    ui.line(Style::Heading, &format!("there is no skill `{}`", escape(name)))?;
     if !absence.nearest.is_empty() {
         writeln!(ui.out(), "\nnear it: {}", absence.nearest.join(", "))?;
     }

@@ -81,8 +81,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &HistoryArgs) -> Res
 fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError> {
     if ui.is_json() {
         let versions = versions.iter().map(VersionView::new).collect();
-        ui.write_json(&VersionListView { name: name.to_owned(), versions, server: None })?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&VersionListView { name: name.to_owned(), versions, server: None })?);
     }
     let column = |heading, align| Column { heading, align, style: None };
     let mut table = Table::new(vec![

@@ -173,8 +173,7 @@ fn make(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<Exit, CliE
 fn shell(ui: &mut Ui, args: &UseArgs) -> Result<Exit, CliError> {
     let value = (!args.none).then(|| args.kits.join(","));
     if ui.is_json() {
-        ui.write_json(&json!({"variable": env::KITS, "value": value}))?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&json!({"variable": env::KITS, "value": value}))?);
     }
     match value {
         Some(value) => writeln!(ui.out(), "export {}={}", env::KITS, shell_word(&value))?,
@@ -198,8 +197,7 @@ fn write_json(
     });
     let project = kit_choice::project(&workspace.env).display().to_string();
     let chosen_by = choice.map(|choice| choice.origin.trim_matches('`'));
-    ui.write_json(&KitsJson { project, in_use, chosen_by, kits: kits.collect() })?;
-    Ok(Exit::Success)
+    Ok(ui.answer(&KitsJson { project, in_use, chosen_by, kits: kits.collect() })?)
 }
 
 /// Shows all kits.

@@ -429,8 +429,7 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
     let left = migration.roles.len() - done + migration.problems.len();
     let verb = if write { "written" } else { "would be written" };
     let summary = format!("{done} {verb}, {left} left alone");
-    let summary = ui.paint(Style::Heading, &summary);
-    writeln!(ui.out(), "{summary}")?;
+    ui.line(Style::Heading, &summary)?;
     if migration.roles.is_empty() {
         ui.hint(&format!("no directory in {} has a system_prompt.md or prompt.jinja2", migration.directory))?;
     } else if write && done > 0 {

@@ -74,8 +74,7 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliErr
     }
     written?;
     if ui.is_json() {
-        ui.write_json(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?);
     }
     let shown = directory.display().to_string();
     writeln!(ui.out(), "made {}", escape(&shown))?;

@@ -67,7 +67,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PromptArgs) -> Resu
     let fragments = ordered(&prompt.fragments).into_iter().map(|Fragment { name, priority, text }| {
         json!({"name": name, "priority": priority, "tokens": tokenizer.count(text)})
     });
-    ui.write_json(&json!({
+    Ok(ui.answer(&json!({
         "text": text,
         "tokens": tokenizer.count(&text),
         "tokenizer": tokenizer.as_str(),
@@ -75,8 +75,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &PromptArgs) -> Resu
         "bound": names(&prompt.bound),
         "origin": prompt.origin,
         "path": prompt.path,
-    }))?;
-    Ok(Exit::Success)
+    }))?)
 }
 
 /// Hands an event for each skill in the prompt to the event sinks: a printed prompt is given to a model.

@@ -153,8 +153,7 @@ fn list(ui: &mut Ui, library: &Library, reviewer: &Reviewer<'_>, all: bool) -> R
     if ui.is_json() {
         let proposals = proposals.iter().map(ProposalView::new).collect();
         let elsewhere = Some(elsewhere);
-        ui.write_json(&ProposalListView { proposals, elsewhere, total: None, next_cursor: None })?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&ProposalListView { proposals, elsewhere, total: None, next_cursor: None })?);
     }
     if proposals.is_empty() {
         writeln!(ui.err(), "no proposals wait for a decision")?;
@@ -222,12 +221,10 @@ fn show(
     let directory = directory_of(new_skills.as_deref(), proposal);
     let is_new = is_new(proposal);
     if ui.is_json() {
-        ui.write_json(&view)?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&view)?);
     }
     let head = format!("proposal {}: {} of {}, {}", proposal.id, content.kind, content.name, proposal.state);
-    let head = ui.paint(Style::Heading, &escape(&head));
-    writeln!(ui.out(), "{head}")?;
+    ui.line(Style::Heading, &escape(&head))?;
     let line = format!("by {} at {}", content.author, rfc3339(content.time));
     writeln!(ui.out(), "{}", escape(&line))?;
     if let Some(directory) = &directory {

@@ -24,8 +24,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RevokeArgs) -> Resu
     }
     if ui.is_json() {
         let directories: Vec<&str> = revoked.iter().map(|approval| approval.directory.as_str()).collect();
-        ui.write_json(&json!({"name": args.name, "directories": directories}))?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&json!({"name": args.name, "directories": directories}))?);
     }
     for approval in &revoked {
         let line = escape(&format!("{}: revoked ({})", approval.name, approval.directory)).into_owned();

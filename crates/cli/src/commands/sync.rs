@@ -207,8 +207,7 @@ fn report(ui: &mut Ui, skills: &[SyncedSkill<'_>], links: &[String]) -> Result<(
     }
     for skill in skills.iter().filter(|skill| skill.drift != Drift::None) {
         let style = if skill.is_restored { Style::Good } else { Style::Warning };
-        let line = ui.paint(style, &format!("{} {}", state(skill), escape(skill.locked.name.as_str())));
-        writeln!(ui.out(), "{line}")?;
+        ui.line(style, &format!("{} {}", state(skill), escape(skill.locked.name.as_str())))?;
     }
     if skills.iter().all(|skill| skill.drift == Drift::None) {
         writeln!(ui.out(), "everything is as the lock says")?;

@@ -172,8 +172,7 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
     }
     let skills = snapshot.active().count();
     let heading = format!("following {}, {tokens} tokens in the catalog", count(skills, "skill"));
-    let heading = ui.paint(Style::Heading, &heading);
-    writeln!(ui.out(), "{heading}")?;
+    ui.line(Style::Heading, &heading)?;
     let is_silent = |state: &SourceState| {
         let is_empty = !snapshot.entries().iter().any(|entry| entry.source == state.source);
         is_empty && matches!(state.following, FollowMethod::Watching(_))
@@ -191,13 +190,11 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
             FollowMethod::OnUse => "looked at on use".to_owned(),
             FollowMethod::Not => "not followed".to_owned(),
         };
-        let line = ui.paint(Style::Faint, &escape(&format!("  {source}: {how}")));
-        writeln!(ui.out(), "{line}")?;
+        ui.line(Style::Faint, &escape(&format!("  {source}: {how}")))?;
     }
     if !silent.is_empty() {
         let sources = count(silent.len(), "source");
-        let line = ui.paint(Style::Faint, &format!("  {sources} without skills so far, watched"));
-        writeln!(ui.out(), "{line}")?;
+        ui.line(Style::Faint, &format!("  {sources} without skills so far, watched"))?;
     }
     for problem in watcher.problems() {
         let word = ui.paint(Style::Warning, "warning:");
@@ -220,8 +217,7 @@ fn skills(ui: &mut Ui, change: &Change) -> Result<(), CliError> {
 
 fn names(ui: &mut Ui, sign: &str, style: Style, names: &[SkillName]) -> Result<(), CliError> {
     for name in names.iter().take(MAX_LINES) {
-        let line = ui.paint(style, &format!("{sign} {}", escape(name.as_str())));
-        writeln!(ui.out(), "{line}")?;
+        ui.line(style, &format!("{sign} {}", escape(name.as_str())))?;
     }
     more(ui, sign, names.len())
 }
@@ -259,8 +255,7 @@ fn effects(
     };
     let line =
         format!("  catalog {catalog}, snapshot {}, {:.1} ms", change.after.number(), milliseconds(change));
-    let line = ui.paint(Style::Faint, &line);
-    writeln!(ui.out(), "{line}")?;
+    ui.line(Style::Faint, &line)?;
     Ok(())
 }
 

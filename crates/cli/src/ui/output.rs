@@ -11,6 +11,7 @@ use super::home::with_tilde;
 use super::style::Style;
 use super::wrap::wrap_indented;
 use crate::env::{self, Env};
+use crate::exit::Exit;
 use crate::globals::{ColorChoice, Globals};
 
 /// The width of output whose reader has no width.
@@ -169,6 +170,12 @@ impl Ui {
         self.home.as_ref().map_or_else(|| text.to_string(), |home| with_tilde(&text, home))
     }
 
+    /// Writes `text` in `style` as a line of the result.
+    pub(crate) fn line(&mut self, style: Style, text: &str) -> io::Result<()> {
+        let line = self.paint(style, text);
+        writeln!(self.out, "{line}")
+    }
+
     /// Writes a warning, which is not part of the result.
     pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
         self.message(Style::Warning, "warning:", text)
@@ -197,6 +204,12 @@ impl Ui {
     pub(crate) fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         self.document = Some(serde_json::to_vec_pretty(value)?);
         Ok(())
+    }
+
+    /// Writes `value` as the JSON document of a command that has nothing else to say.
+    pub(crate) fn answer(&mut self, value: &impl serde::Serialize) -> io::Result<Exit> {
+        self.write_json(value)?;
+        Ok(Exit::Success)
     }
 
     /// Writes the keys of `error` as a JSON document, or adds them to the document of the command.

@@ -16,8 +16,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> 
     let library = workspace.inspect(workspace.settings.policy.clone());
     if ui.is_json() {
         let rows: Value = all.iter().map(|approval| json(approval, &library)).collect();
-        ui.write_json(&json!({"file": approvals.path().display().to_string(), "approvals": rows}))?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&json!({"file": approvals.path().display().to_string(), "approvals": rows}))?);
     }
     if all.is_empty() {
         writeln!(ui.err(), "no skill is approved")?;

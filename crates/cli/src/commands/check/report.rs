@@ -143,8 +143,7 @@ pub(crate) fn write(
         }
         None => (format!("{skills}, nothing to report"), Style::Good),
     };
-    let verdict = ui.paint(style, &verdict);
-    writeln!(ui.out(), "{verdict}")?;
+    ui.line(style, &verdict)?;
     Ok(summary.worst())
 }
 

@@ -36,8 +36,7 @@ pub(super) fn run(
     let diff = patch::diff(&before, &after);
     if ui.is_json() {
         let name = entry.name().to_string();
-        ui.write_json(&VersionDiffView { name, from: Some(a), to: b, diff })?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&VersionDiffView { name, from: Some(a), to: b, diff })?);
     }
     if diff.is_empty() {
         writeln!(ui.err(), "no difference")?;

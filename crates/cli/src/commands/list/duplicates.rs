@@ -81,8 +81,7 @@ pub(super) fn write(
     groups.retain(|group| names.is_empty() || names.iter().any(|name| group.names().contains(name)));
     if ui.is_json() {
         let duplicates = groups.iter().map(|group| group_json(&library, has_diff, group)).collect();
-        ui.write_json(&DuplicatesJson { duplicates })?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&DuplicatesJson { duplicates })?);
     }
     for group in &groups {
         write_group(ui, workspace, &library, has_diff, group)?;

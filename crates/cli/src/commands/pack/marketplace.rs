@@ -56,12 +56,10 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &MarketplacePackArgs
     }
     write_json(&path, &marketplace)?;
     if ui.is_json() {
-        ui.write_json(&json!({"path": path.display().to_string(), "plugins": plugins.len()}))?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&json!({"path": path.display().to_string(), "plugins": plugins.len()}))?);
     }
     let shown = workspace.shown(&path.display().to_string());
-    let done = ui.paint(Style::Good, &format!("listed {} in {shown}", count(plugins.len(), "plugin")));
-    writeln!(ui.out(), "{done}")?;
+    ui.line(Style::Good, &format!("listed {} in {shown}", count(plugins.len(), "plugin")))?;
     Ok(Exit::Success)
 }
 

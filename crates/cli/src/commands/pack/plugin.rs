@@ -49,12 +49,12 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &PluginPackArgs) -> 
     if ui.is_json() {
         let skills: Vec<&str> = packed.iter().map(|(name, _)| *name).collect();
         let files: usize = packed.iter().map(|(_, files)| files.len()).sum();
-        ui.write_json(&json!({"path": directory.display().to_string(), "skills": skills, "files": files}))?;
-        return Ok(Exit::Success);
+        return Ok(
+            ui.answer(&json!({"path": directory.display().to_string(), "skills": skills, "files": files}))?
+        );
     }
     let shown = workspace.shown(&directory.display().to_string());
-    let done = ui.paint(Style::Good, &format!("packed {} into {shown}", count(packed.len(), "skill")));
-    writeln!(ui.out(), "{done}")?;
+    ui.line(Style::Good, &format!("packed {} into {shown}", count(packed.len(), "skill")))?;
     Ok(Exit::Success)
 }
 

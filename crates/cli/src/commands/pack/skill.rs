@@ -43,12 +43,12 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace, args: &SkillPackArgs) -> R
         .map_err(|error| CliError::failure(format!("the archive cannot be made: {error}")))?;
     replace_file(&path, FileKind::User { before: before.as_deref() }, Some(&bytes))?;
     if ui.is_json() {
-        ui.write_json(&json!({"path": path.display().to_string(), "skills": [name], "files": files.len()}))?;
-        return Ok(Exit::Success);
+        return Ok(
+            ui.answer(&json!({"path": path.display().to_string(), "skills": [name], "files": files.len()}))?
+        );
     }
     let shown = workspace.shown(&path.display().to_string());
-    let done = ui.paint(Style::Good, &format!("packed {} into {shown}", count(files.len(), "file")));
-    writeln!(ui.out(), "{done}")?;
+    ui.line(Style::Good, &format!("packed {} into {shown}", count(files.len(), "file")))?;
     Ok(Exit::Success)
 }
 

@@ -40,8 +40,7 @@ pub(super) fn write(
     } else if new.is_empty() {
         writeln!(ui.out(), "{} has these skills already", escape(&shown))?;
     } else if consent == Consent::Given {
-        let line = ui.paint(Style::Good, &format!("wrote {number} to {}", escape(&shown)));
-        writeln!(ui.out(), "{line}")?;
+        ui.line(Style::Good, &format!("wrote {number} to {}", escape(&shown)))?;
     }
     if consent != Consent::Given && !args.dry_run {
         let what = format!("{number} would be written");

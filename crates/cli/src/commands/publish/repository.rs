@@ -81,8 +81,7 @@ pub(super) fn publish(
     } else if let Some(commit) = &commit {
         let short: String = commit.chars().take(10).collect();
         let line = format!("pushed {pushed} to {} as {short}", escape(&place));
-        let line = ui.paint(Style::Good, &line);
-        writeln!(ui.out(), "{line}")?;
+        ui.line(Style::Good, &line)?;
     } else if args.dry_run && is_new && new.is_empty() {
         writeln!(ui.out(), "the new branch would be pushed to {}", escape(&place))?;
     } else if consent == Consent::Given {

@@ -85,7 +85,6 @@ fn write_row(ui: &mut Ui, answer: &Value) -> Result<(), CliError> {
         _ => "there already".to_owned(),
     };
     let row = format!("{} {}: {outcome}, channel {}", word("name"), word("version"), word("channel"));
-    let row = ui.paint(Style::Good, &row);
-    writeln!(ui.out(), "{row}")?;
+    ui.line(Style::Good, &row)?;
     Ok(())
 }

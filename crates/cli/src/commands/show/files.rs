@@ -26,14 +26,13 @@ pub(super) fn write(
             view
         };
         let problems = listing.problems.iter().map(|found| DiagnosticView::of_skill(entry, found));
-        ui.write_json(&FileListView {
+        return Ok(ui.answer(&FileListView {
             name: entry.name().to_string(),
             source: entry.source.to_string(),
             path: entry.path.to_string(),
             files: files.into_iter().map(view).collect(),
             problems: problems.collect(),
-        })?;
-        return Ok(Exit::Success);
+        })?);
     }
     let column = |heading, align, style| Column { heading, align, style };
     let mut columns = vec![

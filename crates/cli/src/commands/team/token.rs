@@ -195,8 +195,7 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
     tokens.retain(|token| all || token.is_valid(now));
     if ui.is_json() {
         let tokens: Vec<Value> = tokens.iter().map(shown).collect();
-        ui.write_json(&json!({"store": store.location(), "tokens": tokens}))?;
-        return Ok(Exit::Success);
+        return Ok(ui.answer(&json!({"store": store.location(), "tokens": tokens}))?);
     }
     if tokens.is_empty() {
         writeln!(ui.err(), "there are no tokens")?;
