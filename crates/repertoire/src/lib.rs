@@ -68,6 +68,10 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+// The modules that tests of several crates share name this one.
+#[cfg(test)]
+extern crate self as repertoire;
+
 #[cfg(feature = "fs")]
 pub mod discovery;
 pub mod error;

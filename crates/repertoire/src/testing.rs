@@ -3,8 +3,6 @@
 //! An implementation lays out [`library`] and hands its provider to [`provider_suite`], which panics at the
 //! first departure. It is meant for tests, here and in other crates.
 
-pub mod store;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;

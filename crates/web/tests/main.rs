@@ -9,6 +9,8 @@
     reason = "a test that fails says where"
 )]
 
+#[path = "../../repertoire/tests/support/memory_store.rs"]
+mod memory_store;
 mod world;
 mod skill_tools;
 mod http;

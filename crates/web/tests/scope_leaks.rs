@@ -6,11 +6,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::memory_store::MemoryStore;
 use repertoire::event::{Event, EventKind, MemorySink, Outcome};
 use repertoire::proposal::{NewPublication, ProposalRules, Proposer, PublishMode, publish};
 use repertoire::provider::store::StoreProvider;
 use repertoire::serve::{Notices, ServedLibrary};
-use repertoire::store::{Journal as _, LazyStore, MemoryStore, Role, Store, TokenRecord, Tokens as _};
+use repertoire::store::{Journal as _, LazyStore, Role, Store, TokenRecord, Tokens as _};
 use repertoire::testing::WordSearcher;
 use repertoire::{Library, SessionOptions};
 use repertoire_model::patch::{FileData, SkillFiles};
