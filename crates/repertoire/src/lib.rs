@@ -71,6 +71,9 @@
 // The modules that tests of several crates share name this one.
 #[cfg(test)]
 extern crate self as repertoire;
+#[cfg(test)]
+#[path = "../tests/support/word_searcher.rs"]
+mod word_searcher;
 
 #[cfg(feature = "fs")]
 pub mod discovery;

@@ -12,7 +12,6 @@ use repertoire::proposal::{NewPublication, ProposalRules, Proposer, PublishMode,
 use repertoire::provider::store::StoreProvider;
 use repertoire::serve::{Notices, ServedLibrary};
 use repertoire::store::{Journal as _, LazyStore, Role, Store, TokenRecord, Tokens as _};
-use repertoire::testing::WordSearcher;
 use repertoire::{Library, SessionOptions};
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Pattern, Policy, SkillName, SkillPath};
@@ -21,6 +20,7 @@ use repertoire_web::publish::PublishOptions;
 use repertoire_web::{MetricsSink, ServerOptions, pack_files};
 use serde_json::{Value, json};
 
+use crate::word_searcher::WordSearcher;
 use crate::world::{Http, Server, changed, mcp_options};
 
 const SECRET: &str = "rep_narrow_0123456789abcdef";

@@ -124,7 +124,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::SystemTime;
 
-    use super::super::{EventKind, conformance};
+    use super::super::{EventKind, sink_tests};
     use super::*;
     use crate::ErrorKind;
     use crate::store::{DailyLoads, EventQuery, JournalLine, MemoryStore, UsageCount};
@@ -196,7 +196,7 @@ mod tests {
             move || Ok(Arc::clone(&journal)),
             options(|options| options.retention.age = age),
         );
-        let expect = conformance::stand(&sink);
+        let expect = sink_tests::stand(&sink);
         assert!(sink.flush(TIMEOUT));
         assert_eq!(sink.dropped(), 0);
         let seen = sessions(&store);
