@@ -4,6 +4,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(test)]
+#[path = "../../repertoire/tests/support/memory_store.rs"]
+mod memory_store;
 pub mod approvals;
 pub mod clients;
 mod docs;

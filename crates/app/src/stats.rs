@@ -71,11 +71,11 @@ struct Stats {
     clients: Vec<ClientRecord>,
 }
 
-/// Returns the report on the usage of the skills of `library` that `store` has recorded.
+/// Returns the report on the usage of the skills of `library` that `store`, if there is one, has recorded.
 pub fn stats(
     workspace: &Workspace,
     library: &Library,
-    store: &dyn Store,
+    store: Option<&dyn Store>,
     options: &StatsOptions,
 ) -> Result<StatsView, Error> {
     Ok(collect(workspace, library, store, options)?.view())
@@ -90,16 +90,20 @@ pub fn switch_off<'s>(names: impl IntoIterator<Item = &'s str>) -> String {
 fn collect(
     workspace: &Workspace,
     library: &Library,
-    store: &dyn Store,
+    store: Option<&dyn Store>,
     options: &StatsOptions,
 ) -> Result<Stats, Error> {
     let StatsOptions { now, dead_after, .. } = *options;
     let since = now.checked_sub(options.since).and_then(start_of_day);
-    let mut usage = store.usage(since)?;
-    let mut loads = store.daily_loads(since.unwrap_or(SystemTime::UNIX_EPOCH))?;
+    let mut usage = store.map_or(Ok(Vec::new()), |store| store.usage(since))?;
+    let first = since.unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut loads = store.map_or(Ok(Vec::new()), |store| store.daily_loads(first))?;
     identify(&library.snapshot, &mut usage, &mut loads);
     let ours = OwnSkills::new(library);
-    let sessions = sessions(store, since, MAX_SESSION_EVENTS, |event| ours.is_meant(event))?;
+    let sessions = match store {
+        Some(store) => sessions(store, since, MAX_SESSION_EVENTS, |event| ours.is_meant(event))?,
+        None => SessionCount::default(),
+    };
     let skills = library_skills(workspace, library, &usage);
     let others = others(library, &usage);
     let data = UsageData {
@@ -111,7 +115,8 @@ fn collect(
         dead_after,
     };
     let mut report = report(data);
-    let unused = UnusedTime { began: recording_began(store, &usage)?, length: dead_after, now };
+    let began = store.map_or(Ok(None), |store| recording_began(store, &usage))?;
+    let unused = UnusedTime { began, length: dead_after, now };
     let active: BTreeMap<&str, &Entry> =
         library.snapshot.active().map(|entry| (entry.name().as_str(), entry)).collect();
     let known: Vec<&Entry> =
@@ -183,7 +188,7 @@ fn start_of_day(time: SystemTime) -> Option<SystemTime> {
 }
 
 /// A number of sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct SessionCount {
     number: u64,
     /// There were more events than are looked at, so there may be more sessions.
@@ -395,8 +400,9 @@ fn days(duration: Duration) -> Number {
 
 #[cfg(test)]
 mod tests {
+    use crate::memory_store::MemoryStore;
     use repertoire::event::Event;
-    use repertoire::store::{Journal as _, MemoryStore};
+    use repertoire::store::Journal as _;
 
     use super::*;
     use std::sync::Arc;
@@ -426,7 +432,7 @@ mod tests {
         let day = Duration::from_secs(DAY);
         let now = SystemTime::now() + day * u32::try_from(days).unwrap();
         let options = StatsOptions { since: 7 * day, dead_after: 30 * day, from_clients: true, now };
-        let stats = stats(&workspace, &library, &MemoryStore::new(), &options).unwrap();
+        let stats = stats(&workspace, &library, None, &options).unwrap();
         assert!(stats.clients.is_empty(), "only the last 7 days count");
         stats.dead.into_iter().map(|skill| skill.name).collect()
     }

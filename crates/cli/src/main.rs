@@ -33,7 +33,7 @@ mod ui;
 mod wire;
 
 #[cfg(test)]
-mod reference;
+mod reference_tests;
 
 use std::process::ExitCode;
 

@@ -96,7 +96,7 @@ fn messages_cite_no_file_of_this_repository() {
             !line.starts_with("//") || (is_help && line.starts_with("///"))
         };
         let cited = without_tests(&text).lines().filter(is_text).find(|line| cites(line));
-        let is_test = path.ends_with("reference.rs")
+        let is_test = path.ends_with("reference_tests.rs")
             || path.ends_with("tests.rs")
             || path.components().any(|part| part.as_os_str() == "tests");
         assert!(is_test || cited.is_none(), "{}: {}", path.display(), cited.unwrap_or_default());

@@ -9,6 +9,8 @@
     reason = "a test that fails says where"
 )]
 
+#[path = "../../repertoire/tests/support/word_searcher.rs"]
+mod word_searcher;
 mod world;
 mod server;
 mod stdio;

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use repertoire::serve::{Notice, Notices, ServedLibrary, Stop};
-use repertoire::testing::WordSearcher;
 use repertoire::{FsOptions, FsProvider, Library, LibraryBuilder, ReloadOptions, SessionOptions, Watcher};
 use repertoire_mcp::{McpOptions, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
+
+use crate::word_searcher::WordSearcher;
 
 /// The timeout of every wait.
 pub const TIMEOUT: Duration = Duration::from_secs(20);

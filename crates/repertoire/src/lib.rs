@@ -68,6 +68,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+// The modules that tests of several crates share name this one.
+#[cfg(test)]
+extern crate self as repertoire;
+#[cfg(test)]
+#[path = "../tests/support/word_searcher.rs"]
+mod word_searcher;
+
 #[cfg(feature = "fs")]
 pub mod discovery;
 pub mod error;

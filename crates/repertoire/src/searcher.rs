@@ -168,3 +168,6 @@ impl SearchHit {
         Self { entry, score, confidence: 1.0, words: Vec::new() }
     }
 }
+
+#[cfg(test)]
+mod tests;

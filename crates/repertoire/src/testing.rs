@@ -3,22 +3,15 @@
 //! An implementation lays out [`library`] and hands its provider to [`provider_suite`], which panics at the
 //! first departure. It is meant for tests, here and in other crates.
 
-pub mod store;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use repertoire_model::answer::{Field, MatchedWord, Section};
 use repertoire_model::patch::FileData;
 use repertoire_model::{Digest, LineRange, Policy, Profile, SkillPath, Standing};
 
-use crate::future::BoxFuture;
-use crate::library::Library;
-use crate::provider::memory::{MemoryProvider, SkillDefinition};
-use crate::provider::{ListedSkill, Locator, Provider, Skill};
-use crate::registry::{Entry, PinnedEntry};
-use crate::searcher::{SearchHit, SearchRequest, Searcher, SkillView, Visibility};
+use crate::provider::memory::SkillDefinition;
+use crate::provider::{ListedSkill, Locator, Provider};
 use crate::store::{ReleaseChange, Store, put_skill};
 use crate::{Error, ErrorKind};
 
@@ -292,86 +285,5 @@ async fn bundles_name_the_bytes_that_are_read(provider: &dyn Provider) {
             assert_eq!(file.executable, entry.executable);
         }
         assert_eq!(ok("bundle again", provider.bundle(&locator).await).digest(), bundle.digest());
-    }
-}
-
-/// A searcher for tests: finds the skills whose name or description has a word of the query.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WordSearcher;
-
-impl Searcher for WordSearcher {
-    fn search<'a>(
-        &'a self,
-        skills: SkillView<'a>,
-        request: &'a SearchRequest,
-    ) -> BoxFuture<'a, Vec<SearchHit>> {
-        let words: Vec<String> = request.query.split_whitespace().map(str::to_lowercase).collect();
-        let hit = |entry: &Entry| {
-            let text = format!("{} {}", entry.name(), entry.document.description).to_lowercase();
-            let matched = words.iter().filter(|word| text.contains(word.as_str())).cloned();
-            let matched: Vec<MatchedWord> = matched
-                .map(|word| MatchedWord { word, fields: vec![Field::Description], is_common: false })
-                .collect();
-            let score = matched.len() as f32 / words.len() as f32;
-            let entry = PinnedEntry::new(skills.snapshot, entry)?;
-            (score > 0.0).then_some(SearchHit { entry, score, confidence: 1.0, words: matched })
-        };
-        let mut hits: Vec<SearchHit> = skills.matching(request).filter_map(hit).collect();
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        hits.truncate(request.limit);
-        Box::pin(std::future::ready(hits))
-    }
-
-    fn best_section(&self, _: &str, _: &Skill, _: &(dyn Fn(&str) -> usize + Sync)) -> Option<Section> {
-        None
-    }
-
-    fn save(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-/// Checks that a searcher does what [`Searcher`] promises, and panics otherwise.
-pub async fn searcher_suite(searcher: impl Searcher + 'static) {
-    let skill = |name: &str, description: &str| SkillDefinition::new(name, description, "# Steps\n");
-    let mut tagged = skill("pdf-merge", "Merges PDF files.");
-    tagged.manifest.tags = vec!["Office".to_owned()];
-    let mut kept = skill("pdf-sign", "Signs PDF files.");
-    kept.manifest.disable_model_invocation = true;
-    let skills =
-        vec![skill("deploy", "Deploys services."), skill("pdf-forms", "Fills PDF forms."), tagged, kept];
-    let builder = Library::builder().provider(MemoryProvider::new("memory", skills)).searcher(searcher);
-    let library = builder.open().await.unwrap_or_else(|error| panic!("{}", error.chain()));
-    let snapshot = library.snapshot();
-    let found = async |request: &SearchRequest, visibility: Visibility<'_>| {
-        let hits = library.search(&snapshot, request, visibility).await;
-        assert!(hits.len() <= request.limit && hits.is_sorted_by(|a, b| a.score >= b.score), "{hits:?}");
-        let name = |hit: &SearchHit| hit.entry.name().to_string();
-        hits.iter().map(name).collect::<Vec<_>>()
-    };
-    let mut request = SearchRequest::new("fills pdf forms", 10);
-    assert_eq!(found(&request, Visibility::All).await, ["pdf-forms", "pdf-merge"], "best first");
-    let visible = snapshot.visible(|entry| entry.name().as_str() != "pdf-forms");
-    assert_eq!(found(&request, Visibility::Of(&visible)).await, ["pdf-merge"], "what is visible");
-    request.limit = 1;
-    assert_eq!(found(&request, Visibility::All).await, ["pdf-forms"], "as many as are asked for");
-    request.tag = Some("OFFICE".to_owned());
-    assert_eq!(found(&request, Visibility::All).await, ["pdf-merge"], "with the tag");
-    request.source = Some("other".to_owned());
-    assert!(found(&request, Visibility::All).await.is_empty(), "of the source");
-    for query in ["", " \n", "🙂", "\0\u{202e}", "\"a\" OR NEAR(b*) -c"] {
-        found(&SearchRequest::new(query, 10), Visibility::All).await;
-    }
-    assert!(found(&SearchRequest::new("fills pdf forms", 0), Visibility::All).await.is_empty());
-    library.save().await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_searcher_suite_holds_for_the_searcher_of_tests() {
-        pollster::block_on(searcher_suite(WordSearcher));
     }
 }

@@ -68,8 +68,11 @@ impl fmt::Display for UnusedTime {
 
 /// Returns for each of `entries` since when its skill is where it is; `None` where nothing tells.
 ///
-/// A skill of a store is there since it was first released to its channel.
-pub fn present_since(store: &dyn Store, entries: &[&Entry]) -> Result<Vec<Option<SystemTime>>, Error> {
+/// A skill of `store` is there since it was first released to its channel.
+pub fn present_since(
+    store: Option<&dyn Store>,
+    entries: &[&Entry],
+) -> Result<Vec<Option<SystemTime>>, Error> {
     let mut released: BTreeMap<&str, BTreeMap<String, SystemTime>> = BTreeMap::new();
     let mut found = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -78,7 +81,8 @@ pub fn present_since(store: &dyn Store, entries: &[&Entry]) -> Result<Vec<Option
             continue;
         };
         if !released.contains_key(channel) {
-            released.insert(channel, store.first_releases(channel)?.into_iter().collect());
+            let first = store.map_or(Ok(Vec::new()), |store| store.first_releases(channel))?;
+            released.insert(channel, first.into_iter().collect());
         }
         found.push(released[channel].get(entry.name().as_str()).copied());
     }

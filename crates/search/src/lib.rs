@@ -36,6 +36,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(test)]
+#[path = "../../repertoire/tests/support/searcher_suite.rs"]
+mod searcher_suite;
 mod parallel;
 mod skill_text;
 mod words;

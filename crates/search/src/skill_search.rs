@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_searcher_suite_holds() {
-        block_on(repertoire::testing::searcher_suite(SkillSearch::default()));
+        block_on(crate::searcher_suite::searcher_suite(SkillSearch::default()));
     }
 
     fn found(query: &str) -> Vec<String> {

@@ -2,6 +2,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(test)]
+#[path = "../../repertoire/tests/support/memory_store.rs"]
+mod memory_store;
 mod error;
 pub mod origin;
 mod source;

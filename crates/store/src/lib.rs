@@ -1,8 +1,8 @@
 //! The stores of [Repertoire](https://docs.rs/repertoire) in databases: a SQLite file for one machine, PostgreSQL for a fleet.
 //!
 //! [`open`] takes the path of a SQLite file or the address of a PostgreSQL database, brings its tables up to
-//! date and returns a [`repertoire::store::Store`]. Both behave alike; the suite in
-//! [`repertoire::testing::store`] holds them to it. Several processes may use one store at once.
+//! date and returns a [`repertoire::store::Store`]. Both behave alike; one suite of tests holds them to it.
+//! Several processes may use one store at once.
 //!
 //! ```
 //! use repertoire::certificates::Certificates;

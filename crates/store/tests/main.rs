@@ -14,10 +14,14 @@ mod concurrency;
 #[allow(dead_code, reason = "the tests of the command line use all of it")]
 mod server;
 
+#[path = "../../repertoire/tests/support/memory_store.rs"]
+mod memory_store;
 mod model;
 #[cfg(unix)]
 mod postgres;
 mod schema;
 mod sqlite;
+#[path = "../../repertoire/tests/support/store_suite.rs"]
+mod store_suite;
 #[cfg(unix)]
 mod tls;

@@ -6,11 +6,13 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use repertoire::certificates::Certificates;
 use repertoire::store::{
-    MemoryStore, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind, ProposalLimits,
-    ProposalState, ReleaseChange, Store,
+    NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind, ProposalLimits, ProposalState,
+    ReleaseChange, Store,
 };
 use repertoire_model::bundle::Digest;
 use repertoire_store::SqliteStore;
+
+use crate::memory_store::MemoryStore;
 
 const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 3, total: 5 };
 

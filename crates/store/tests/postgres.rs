@@ -10,12 +10,12 @@ use repertoire::event::{Event, EventKind};
 use repertoire::store::{
     Blob, EventQuery, Journal as _, ReleaseChange, Releases as _, Store as _, Versions as _, blob,
 };
-use repertoire::testing::store;
 use repertoire_model::bundle::Digest;
 use repertoire_store::PostgresStore;
 
 use crate::server::{Server, connect, shared};
 use crate::sqlite::check_provider;
+use crate::store_suite;
 
 fn event() -> Event {
     Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now())
@@ -24,7 +24,7 @@ fn event() -> Event {
 #[test]
 fn the_postgres_store_passes_the_conformance_suite() {
     let Some(server) = shared() else { return };
-    store::check(&|| Arc::new(PostgresStore::open(&server.database(), &Certificates::none()).unwrap()));
+    store_suite::check(&|| Arc::new(PostgresStore::open(&server.database(), &Certificates::none()).unwrap()));
 }
 
 /// Changes the tables as a newer version may within the same minor version.
@@ -40,7 +40,7 @@ const NEWER: &str = "
 #[test]
 fn a_running_server_goes_on_after_a_newer_version_added_to_the_tables() {
     let Some(server) = shared() else { return };
-    store::check(&|| {
+    store_suite::check(&|| {
         let url = server.database();
         let store = PostgresStore::open(&url, &Certificates::none()).unwrap();
         connect(&url).batch_execute(NEWER).unwrap();

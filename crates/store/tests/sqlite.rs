@@ -14,9 +14,11 @@ use repertoire::store::{
     Blob, EventQuery, Journal as _, LazyStore, NewVersion, Origin, ReleaseChange, Releases as _, Store,
     Versions as _, blob,
 };
-use repertoire::testing::{self, store};
+use repertoire::testing;
 use repertoire_model::bundle::Digest;
 use repertoire_store::{SqliteStore, open};
+
+use crate::store_suite;
 
 fn event() -> Event {
     let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now());
@@ -50,7 +52,7 @@ fn refusal(path: &Path) -> String {
 fn the_sqlite_store_passes_the_conformance_suite() {
     let directory = tempfile::tempdir().unwrap();
     let number = Cell::new(0);
-    store::check(&|| {
+    store_suite::check(&|| {
         number.set(number.get() + 1);
         Arc::new(SqliteStore::open(directory.path().join(format!("{}.db", number.get()))).unwrap())
     });

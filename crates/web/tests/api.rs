@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::memory_store::MemoryStore;
 use repertoire::event::{Event, EventKind, MemorySink};
 use repertoire::history::record;
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
-use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
+use repertoire::store::{Journal as _, LazyStore, Origin, Store};
 use repertoire::{Agent, Library, SessionOptions};
 use repertoire_app::workspace::{Env, Workspace, WorkspaceOptions};
 use repertoire_model::scope::{Pattern, Scope};

@@ -9,6 +9,10 @@
     reason = "a test that fails says where"
 )]
 
+#[path = "../../repertoire/tests/support/memory_store.rs"]
+mod memory_store;
+#[path = "../../repertoire/tests/support/word_searcher.rs"]
+mod word_searcher;
 mod world;
 mod skill_tools;
 mod http;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::memory_store::MemoryStore;
 use repertoire::provider::store::StoreProvider;
-use repertoire::store::{LazyStore, MemoryStore, Store};
+use repertoire::store::{LazyStore, Store};
 use repertoire::{Agent, Error, ErrorKind, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_web::http::{HttpOptions, Token};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
+use crate::memory_store::MemoryStore;
 use repertoire::Agent;
 use repertoire::model::Pattern;
-use repertoire::store::{LazyStore, MemoryStore, Role, Store, TokenRecord, Tokens as _};
+use repertoire::store::{LazyStore, Role, Store, TokenRecord, Tokens as _};
 use repertoire_web::ServerOptions;
 use repertoire_web::http::{AccessLog, HttpAccess, HttpOptions, Token};
 use serde_json::{Value, json};

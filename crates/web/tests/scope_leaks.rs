@@ -6,12 +6,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::memory_store::MemoryStore;
 use repertoire::event::{Event, EventKind, MemorySink, Outcome};
 use repertoire::proposal::{NewPublication, ProposalRules, Proposer, PublishMode, publish};
 use repertoire::provider::store::StoreProvider;
 use repertoire::serve::{Notices, ServedLibrary};
-use repertoire::store::{Journal as _, LazyStore, MemoryStore, Role, Store, TokenRecord, Tokens as _};
-use repertoire::testing::WordSearcher;
+use repertoire::store::{Journal as _, LazyStore, Role, Store, TokenRecord, Tokens as _};
 use repertoire::{Library, SessionOptions};
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Pattern, Policy, SkillName, SkillPath};
@@ -20,6 +20,7 @@ use repertoire_web::publish::PublishOptions;
 use repertoire_web::{MetricsSink, ServerOptions, pack_files};
 use serde_json::{Value, json};
 
+use crate::word_searcher::WordSearcher;
 use crate::world::{Http, Server, changed, mcp_options};
 
 const SECRET: &str = "rep_narrow_0123456789abcdef";

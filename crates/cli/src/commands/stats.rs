@@ -2,11 +2,9 @@
 
 mod text;
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use repertoire::store::{MemoryStore, Store};
 use repertoire::unused::UnusedTime;
 use repertoire_app::stats::{StatsOptions, stats};
 
@@ -37,12 +35,11 @@ pub(crate) struct StatsArgs {
 }
 
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &StatsArgs) -> Result<Exit, CliError> {
-    let store: Arc<dyn Store> =
-        if workspace.has_store() { workspace.store()? } else { Arc::new(MemoryStore::new()) };
+    let store = workspace.has_store().then(|| workspace.store()).transpose()?;
     let library = workspace.inspect_served(workspace.settings.policy.clone());
     let StatsArgs { since, dead_after, from_clients } = *args;
     let options = StatsOptions { since, dead_after, from_clients, now: SystemTime::now() };
-    let stats = stats(workspace, &library, &*store, &options)?;
+    let stats = stats(workspace, &library, store.as_deref(), &options)?;
     if ui.is_json() {
         ui.write_json(&stats)?;
     } else {

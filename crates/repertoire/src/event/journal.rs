@@ -49,15 +49,13 @@ impl Default for JournalOptions {
 /// use std::sync::Arc;
 /// use std::time::{Duration, SystemTime};
 /// use repertoire::event::{Event, EventKind, EventSink, JournalOptions, JournalSink};
-/// use repertoire::store::{EventQuery, Journal, MemoryStore};
+/// use repertoire::store::Journal;
 ///
-/// let store = Arc::new(MemoryStore::new());
-/// let journal: Arc<dyn Journal> = store.clone();
-/// let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), JournalOptions::default());
-/// sink.record(&Event::new(EventKind::SkillsListed, "list_skills", "s1", SystemTime::now()));
-/// assert!(sink.flush(Duration::from_secs(10)));
-/// assert_eq!(store.events(&EventQuery::default())?.len(), 1);
-/// # Ok::<(), repertoire::Error>(())
+/// fn record(journal: Arc<dyn Journal>) {
+///     let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), JournalOptions::default());
+///     sink.record(&Event::new(EventKind::SkillsListed, "list_skills", "s1", SystemTime::now()));
+///     assert!(sink.flush(Duration::from_secs(10)));
+/// }
 /// ```
 pub struct JournalSink(EventQueue);
 
@@ -126,7 +124,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::SystemTime;
 
-    use super::super::{EventKind, conformance};
+    use super::super::{EventKind, sink_tests};
     use super::*;
     use crate::ErrorKind;
     use crate::store::{DailyLoads, EventQuery, JournalLine, MemoryStore, UsageCount};
@@ -198,7 +196,7 @@ mod tests {
             move || Ok(Arc::clone(&journal)),
             options(|options| options.retention.age = age),
         );
-        let expect = conformance::stand(&sink);
+        let expect = sink_tests::stand(&sink);
         assert!(sink.flush(TIMEOUT));
         assert_eq!(sink.dropped(), 0);
         let seen = sessions(&store);

@@ -65,13 +65,13 @@ impl EventSink for MemorySink {
 mod tests {
     use std::time::SystemTime;
 
-    use super::super::{EventKind, conformance};
+    use super::super::{EventKind, sink_tests};
     use super::*;
 
     #[test]
     fn the_memory_sink_passes_the_conformance_suite() {
         let sink = MemorySink::new();
-        let expect = conformance::stand(&sink);
+        let expect = sink_tests::stand(&sink);
         let seen: Vec<String> = sink.take().into_iter().map(|event| event.session).collect();
         assert_eq!((seen.len(), seen.into_iter().collect()), (expect.len(), expect));
     }

@@ -14,7 +14,7 @@ mod journal;
 #[cfg(feature = "otel")]
 pub mod otel;
 #[cfg(test)]
-mod conformance;
+mod sink_tests;
 
 pub use fields::{CallOrigin, Event, EventKind, Outcome, Surface, Via};
 pub use journal::{JournalOptions, JournalSink};

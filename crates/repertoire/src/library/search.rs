@@ -134,7 +134,7 @@ mod tests {
     use crate::future::BoxFuture;
     use crate::provider::memory::{MemoryProvider, SkillDefinition};
     use crate::searcher::Reranker;
-    use crate::testing::WordSearcher;
+    use crate::word_searcher::WordSearcher;
 
     /// A reranker with a fixed answer that records the documents of each request.
     #[derive(Debug, Clone)]

@@ -33,9 +33,10 @@ const READ_AT_ONCE: usize = 200;
 /// ```
 /// use std::sync::Arc;
 /// use repertoire::provider::store::StoreProvider;
-/// use repertoire::store::{LazyStore, MemoryStore, Store};
-/// let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-/// let provider = StoreProvider::new(LazyStore::from(store), "stable");
+/// use repertoire::store::{LazyStore, Store};
+/// fn provider(store: Arc<dyn Store>) -> StoreProvider {
+///     StoreProvider::new(LazyStore::from(store), "stable")
+/// }
 /// ```
 #[derive(Clone)]
 pub struct StoreProvider {

@@ -3,8 +3,7 @@
 //! A [`Store`] keeps six things: the [`Journal`] of events, the [`Versions`] of skills with their content,
 //! the [`Proposals`] that people review, the [`Releases`] that servers serve skills from, the
 //! [`Publications`] that these are made of, and the [`Tokens`] by which servers know people and programs.
-//! [`MemoryStore`] keeps them for the life of a process; the crate `repertoire-store` has SQLite and
-//! PostgreSQL. The suite in [`crate::testing::store`] holds every implementation to this page.
+//! The crate `repertoire-store` has SQLite and PostgreSQL; one suite of tests holds both to this page.
 //!
 //! The methods block until the data is durable. Asynchronous code calls them on a thread that may block.
 
@@ -14,8 +13,12 @@ mod proposals;
 mod releases;
 mod tokens;
 mod lazy;
-mod memory;
 mod content;
+#[cfg(test)]
+#[path = "../../tests/support/memory_store.rs"]
+mod memory;
+#[cfg(test)]
+mod tests;
 
 pub use content::{
     blob, bundle, find_skill_files, keep_skill, put_skill, put_skill_safely, put_skills, put_skills_safely,
@@ -23,7 +26,8 @@ pub use content::{
 };
 pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, UsageCount};
 pub use lazy::LazyStore;
-pub use memory::MemoryStore;
+#[cfg(test)]
+pub(crate) use memory::MemoryStore;
 pub use proposals::{
     AGENT_PREFIX, FREE_RULE, MAX_PENDING, NewProposal, Proposal, ProposalDecision, ProposalKind,
     ProposalLimits, ProposalState, Proposals, Submission,

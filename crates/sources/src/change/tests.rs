@@ -3,7 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use repertoire::store::{MemoryStore, Store, Versions as _};
+use crate::memory_store::MemoryStore;
+use repertoire::store::{Store, Versions as _};
 use repertoire_model::SkillPath;
 use repertoire_model::patch::FileData;
 

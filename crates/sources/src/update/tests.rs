@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use repertoire::store::{MemoryStore, Store};
+use crate::memory_store::MemoryStore;
+use repertoire::store::Store;
 use repertoire_model::SkillName;
 use repertoire_model::patch::bundle;
 use repertoire_model::repair::has_conflict_markers;

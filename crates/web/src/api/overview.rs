@@ -186,7 +186,7 @@ async fn unused(
             return Ok((time, BTreeSet::new()));
         }
         let entries: Vec<&Entry> = entries.iter().collect();
-        let since = present_since(store, &entries)?;
+        let since = present_since(Some(store), &entries)?;
         let settled = entries.iter().zip(since).filter(|(_, since)| time.covers(*since));
         let names = settled.map(|(entry, _)| entry.name().to_string()).collect();
         Ok((time, names))

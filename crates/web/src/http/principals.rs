@@ -387,7 +387,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn the_first_requests_of_a_token_share_an_endpoint() {
-        use repertoire::store::{MemoryStore, Store, Tokens as _};
+        use crate::memory_store::MemoryStore;
+        use repertoire::store::{Store, Tokens as _};
         let library = Library::builder().open().await.unwrap();
         let store = Arc::new(MemoryStore::new());
         let record = TokenRecord::new("rep_1", "ann", Role::Reader, std::time::SystemTime::now());

@@ -190,8 +190,9 @@ impl SharedTokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory_store::MemoryStore;
     use repertoire::ErrorKind;
-    use repertoire::store::{MemoryStore, Role, Store, Tokens as _};
+    use repertoire::store::{Role, Store, Tokens as _};
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     /// A store in memory that may be away, or say nothing, and the number of readings that began.

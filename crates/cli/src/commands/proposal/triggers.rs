@@ -1,15 +1,12 @@
 //! The effect of a proposal on trigger evals: which queries find their skill before and after it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use repertoire::provider::store::StoreProvider;
-use repertoire::store::{
-    LazyStore, MemoryStore, Proposal, ProposalKind, ProposalState, ReleaseChange, Releases as _, Store,
-    put_skill,
-};
-use repertoire::{Error, Provider, Registry, Snapshot, State};
+use repertoire::history::write_skill;
+use repertoire::store::{Proposal, ProposalKind, ProposalState};
+use repertoire::{Error, FsOptions, FsProvider, Provider, Registry, SkillName, Snapshot, State};
 use repertoire_app::view::{ChangedQueryView, TriggerEffectView};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::policy::Duplicates;
@@ -25,8 +22,8 @@ const SHOWN: usize = 5;
 /// The most queries that a person is shown.
 const MAX_SHOWN_CASES: usize = 20;
 
-/// The name of the channel that the proposed skill is served from.
-const CHANNEL: &str = "proposal";
+/// The name of the source that the proposed skill is read from.
+const SOURCE: &str = "proposal";
 
 /// The answers to queries, by the name of the skill and the query.
 type Outcomes = BTreeMap<(String, String), (TriggerOutcome, Option<String>)>;
@@ -51,8 +48,11 @@ pub(super) fn effect(
     if !is_open || !is_served {
         return Ok(None);
     }
+    // It becomes the name of a directory.
+    let Some(name) = SkillName::new(&content.name) else { return Ok(None) };
     let progress = Progress::start(&workspace.env, "asking");
-    let registry = proposed(workspace, library, &content.name, files)?;
+    let scratch = tempfile::tempdir()?;
+    let registry = proposed(workspace, library, scratch.path(), &name, files)?;
     let snapshot = registry.snapshot();
     let queries = SkillEvals::read_all(&registry, snapshot.entries()).queries;
     if queries.is_empty() {
@@ -64,18 +64,16 @@ pub(super) fn effect(
     Ok(Some(compare(&before, &after)))
 }
 
-/// Returns the library with the proposed skill in place of its present form.
+/// Returns the library with the proposed skill, which is written to `scratch`, in place of its present form.
 fn proposed(
     workspace: &Workspace,
     library: &Library,
-    name: &str,
+    scratch: &Path,
+    name: &SkillName,
     files: &SkillFiles,
 ) -> Result<Registry, Error> {
-    let store = MemoryStore::new();
-    let change = ReleaseChange { name: name.to_owned(), digest: Some(put_skill(&store, files)?) };
-    store.release(CHANNEL, &[change], None, SystemTime::UNIX_EPOCH)?;
-    let store = LazyStore::from(Arc::new(store) as Arc<dyn Store>);
-    let proposed: Arc<dyn Provider> = Arc::new(StoreProvider::new(store, CHANNEL));
+    write_skill(&scratch.join(name.as_str()), &SkillFiles::new(), files)?;
+    let proposed: Arc<dyn Provider> = Arc::new(FsProvider::new(FsOptions::new(SOURCE, scratch)));
     let policy = library.registry.policy().clone();
     let mut providers = workspace.present_providers(&library.places, &policy, None);
     let place = if policy.duplicates == Duplicates::LastWins { providers.len() } else { 0 };

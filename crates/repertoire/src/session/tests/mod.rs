@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::event::{MemorySink, Outcome};
 use crate::provider::OpenedSkill;
-use crate::testing::WordSearcher;
+use crate::word_searcher::WordSearcher;
 use crate::*;
 
 /// A directory of skills, and a builder of libraries over it.

@@ -2,26 +2,29 @@
 //!
 //! [`check`] takes a function that opens an empty store, and panics at the first departure. Every implementation runs it.
 
-// The suite panics at the first departure.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "it is a module of several tests"
+)]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use repertoire_model::SkillPath;
-use repertoire_model::bundle::Digest;
-use repertoire_model::patch::{FileData, SkillFiles};
-use repertoire_model::scope::{Pattern, Scope};
-
-use crate::ErrorKind;
-use crate::event::{Event, EventKind, Outcome, jsonl};
-use crate::store::{
+use repertoire::ErrorKind;
+use repertoire::event::{Event, EventKind, Outcome, jsonl};
+use repertoire::store::{
     Blob, DailyLoads, ENDED_TOKEN_TIME, EventQuery, FREE_RULE, NewProposal, NewVersion, Origin,
     ProposalDecision, ProposalKind, ProposalLimits, ProposalState, Publication, ReleaseChange, Retention,
     Role, Store, Submission, TokenRecord, blob, bundle, put_skill, skill_files,
 };
+use repertoire_model::SkillPath;
+use repertoire_model::bundle::Digest;
+use repertoire_model::patch::{FileData, SkillFiles};
+use repertoire_model::scope::{Pattern, Scope};
 
 /// The number of writers in tests of concurrency.
 const WRITERS: u64 = 4;
@@ -50,6 +53,12 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
     tokens_are_revoked_once(&*open());
 }
 
+/// Returns `value` after `change`.
+fn changed<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut value);
+    value
+}
+
 fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(seconds)
 }
@@ -63,7 +72,7 @@ fn loaded(skill: &str, time: SystemTime) -> Event {
 fn events_are_selected_in_order(store: &dyn Store) {
     assert_eq!(store.events(&EventQuery::default()).unwrap(), []);
     store.append(&[]).unwrap();
-    let agent = |agent: &str, event: Event| Event { agent: Some(agent.to_owned()), ..event };
+    let agent = |agent: &str, event: Event| changed(event, |it| it.agent = Some(agent.to_owned()));
     let all = [
         loaded("a", at(10)),
         agent("x", loaded("b", at(20))),
@@ -81,23 +90,50 @@ fn events_are_selected_in_order(store: &dyn Store) {
     };
     let query = EventQuery::default;
     assert_eq!(select(query()), [0, 1, 2, 3, 4]);
-    assert_eq!(select(EventQuery { limit: 2, ..query() }), [3, 4]);
-    assert_eq!(select(EventQuery { skill: Some("a".into()), ..query() }), [0, 2, 3]);
-    assert_eq!(select(EventQuery { agent: Some("x".into()), ..query() }), [1, 2]);
-    let both = EventQuery { skill: Some("a".into()), agent: Some("x".into()), ..query() };
+    assert_eq!(select(changed(query(), |it| it.limit = 2)), [3, 4]);
+    assert_eq!(select(changed(query(), |it| it.skill = Some("a".into()))), [0, 2, 3]);
+    assert_eq!(select(changed(query(), |it| it.agent = Some("x".into()))), [1, 2]);
+    let both = changed(query(), |it| {
+        it.skill = Some("a".into());
+        it.agent = Some("x".into());
+    });
     assert_eq!(select(both), [2]);
-    assert_eq!(select(EventQuery { since: Some(at(30)), ..query() }), [2, 3, 4]);
+    assert_eq!(select(changed(query(), |it| it.since = Some(at(30)))), [2, 3, 4]);
     let first = store.events(&query()).unwrap()[0].id;
-    assert_eq!(select(EventQuery { after: Some(first), limit: 2, ..query() }), [1, 2]);
-    assert_eq!(select(EventQuery { after: Some(0), limit: 0, ..query() }), [0; 0]);
+    assert_eq!(
+        select(changed(query(), |it| {
+            it.after = Some(first);
+            it.limit = 2;
+        })),
+        [1, 2]
+    );
+    assert_eq!(
+        select(changed(query(), |it| {
+            it.after = Some(0);
+            it.limit = 0;
+        })),
+        [0; 0]
+    );
     let last = store.events(&query()).unwrap()[4].id;
-    assert_eq!(select(EventQuery { before: Some(last), limit: 2, ..query() }), [2, 3]);
-    assert_eq!(select(EventQuery { after: Some(first), before: Some(last), ..query() }), [1, 2, 3]);
+    assert_eq!(
+        select(changed(query(), |it| {
+            it.before = Some(last);
+            it.limit = 2;
+        })),
+        [2, 3]
+    );
+    assert_eq!(
+        select(changed(query(), |it| {
+            it.after = Some(first);
+            it.before = Some(last);
+        })),
+        [1, 2, 3]
+    );
 }
 
 fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     let day = |days: u32| UNIX_EPOCH + DAY * days + Duration::from_millis(5);
-    let tokens = |tokens, event: Event| Event { tokens, ..event };
+    let tokens = |tokens, event: Event| changed(event, |it| it.tokens = tokens);
     let mut failed = loaded("a", day(3));
     failed.outcome = Outcome::NotFound;
     let mut read = Event::new(EventKind::FileRead, "read_skill_file", "s1", day(3));
@@ -106,7 +142,7 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     store.append(&[tokens(5, loaded("a", day(2))), failed, read, loaded("b", day(2))]).unwrap();
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", day(3))]).unwrap();
     // A file that came with a load is not a load.
-    store.append(&[Event { file: Some("references/x.md".into()), ..loaded("c", day(2)) }]).unwrap();
+    store.append(&[changed(loaded("c", day(2)), |it| it.file = Some("references/x.md".into()))]).unwrap();
     let count = |since, skill: &str, kind, outcome| {
         let usage = store.usage(since).unwrap();
         let mut rows =
@@ -158,9 +194,8 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
 }
 
 fn usage_of_skills_with_one_name_is_kept_apart(store: &dyn Store) {
-    let of = |name: &str, identity: Option<&str>, seconds| Event {
-        identity: identity.map(str::to_owned),
-        ..loaded(name, at(seconds))
+    let of = |name: &str, identity: Option<&str>, seconds| {
+        changed(loaded(name, at(seconds)), |it| it.identity = identity.map(str::to_owned))
     };
     let (one, two) = (Some("/one/deploy"), Some("store:stable:deploy"));
     store.append(&[of("deploy", one, 1), of("deploy", two, 2), of("deploy", None, 3)]).unwrap();
@@ -197,7 +232,7 @@ fn hostile_texts_are_kept(store: &dyn Store) {
         event.identity = Some(text.into());
         (event.tokens, event.bytes, event.duration) = (u64::MAX, u64::MAX, Duration::MAX);
         store.append(&[event.clone(), event.clone()]).unwrap();
-        let line = store.events(&EventQuery { limit: 1, ..EventQuery::default() }).unwrap().remove(0);
+        let line = store.events(&changed(EventQuery::default(), |it| it.limit = 1)).unwrap().remove(0);
         assert_eq!(line.json, jsonl::line(&event).unwrap());
     }
     assert_eq!(store.usage(None).unwrap().iter().map(|row| row.calls).sum::<u64>(), 10);
