@@ -138,12 +138,12 @@ fn library(arguments: &Arguments, format: &str, surface: &str) -> Result<Library
     let mut options = SessionOptions::default();
     options.catalog.format = Format::parse(format).unwrap_or_default();
     options.catalog.usage = !arguments.no_usage;
-    options.offered = match surface {
+    options.tools.offered = match surface {
         "minimal" => OfferedTools::Minimal,
         "all" => OfferedTools::All,
         tools => OfferedTools::Only(tools.split('+').map(str::to_owned).collect()),
     };
-    options.skill_as_tool = SkillAsTool::parse(&arguments.skill_as_tool).unwrap_or_default();
+    options.tools.skill_as_tool = SkillAsTool::parse(&arguments.skill_as_tool).unwrap_or_default();
     let provider = FsProvider::new(FsOptions::new("skills", &arguments.skills));
     let library = Library::builder().provider(provider).searcher(SkillSearch::default());
     let library = block_on(library.session_options(options).open())?;
@@ -171,7 +171,7 @@ fn converse(server: &ModelServer, session: &Session, task: &Task, counts: &mut C
         loaded.extend(reply.injections().into_iter().map(|injection| injection.name));
         if turn == 0 && !task.skills.is_empty() {
             let function = skill_called(session, &tool);
-            let is_load = tool == session.options().names.load;
+            let is_load = tool == session.options().tools.names.load;
             counts.first += usize::from(is_load && loaded.iter().any(is_right));
             counts.as_function += usize::from(function.is_some());
             counts.as_right_function += usize::from(function.as_ref().is_some_and(is_right));

@@ -139,7 +139,7 @@ fn journal(location: &str) -> Result<()> {
     let sink =
         Arc::new(JournalSink::new(move || Ok(Arc::clone(&store) as Arc<_>), JournalOptions::default()));
     let mut options = SessionOptions::default();
-    options.reload = Reload::AlwaysBody;
+    options.loading.reload = Reload::AlwaysBody;
     let silent = block_on(library().session_options(options.clone()).open())?;
     // Events are made for any sink; this one is the cost of the event alone.
     let noted = block_on(library().session_options(options.clone()).sink(Arc::new(Nothing)).open())?;

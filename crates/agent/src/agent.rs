@@ -213,7 +213,7 @@ impl Agent {
         let last = calls(second);
         let is_again = !last.is_empty() && calls(first) == last;
         // The first load has the instructions, the second one an acknowledgement.
-        let is_load = last.iter().all(|(name, _)| *name == self.session.options().names.load);
+        let is_load = last.iter().all(|(name, _)| *name == self.session.options().tools.names.load);
         is_again && (is_load || answers(first_answers) == answers(second_answers))
     }
 

@@ -122,8 +122,8 @@ impl Agent {
                 self.session.lookup().invoke(name);
                 let id = format!("{INVOKED}{position}_{number}");
                 let options = self.session.options();
-                let input = json!({options.arguments.name.clone(): name.as_str()});
-                Block::ToolUse { id, name: options.names.load.clone(), input }
+                let input = json!({options.tools.arguments.name.clone(): name.as_str()});
+                Block::ToolUse { id, name: options.tools.names.load.clone(), input }
             });
             let content = calls.collect();
             self.append(Message { role: Role::Assistant, content })?;

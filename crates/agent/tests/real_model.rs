@@ -32,7 +32,7 @@ fn library() -> Library {
     let provider = MemoryProvider::new("builtin", skills.collect());
     // A model that small is served best with `load_skill` alone.
     let mut options = SessionOptions::default();
-    options.offered = OfferedTools::Minimal;
+    options.tools.offered = OfferedTools::Minimal;
     pollster::block_on(Library::builder().provider(provider).session_options(options).open()).unwrap()
 }
 

@@ -373,8 +373,8 @@ impl ServerHandler for Handler {
         }
         let (family, session) = (ProtocolFamily::of(&context), self.session(&context).await?);
         let before = tools::may_change(&session).then(|| session.tools());
-        if [READ_FILE, session.options().names.read_file.as_str()].contains(&&*request.name) {
-            expect_room(&context, session.options().read_bytes as u64)?;
+        if [READ_FILE, session.options().tools.names.read_file.as_str()].contains(&&*request.name) {
+            expect_room(&context, session.options().tools.read_bytes as u64)?;
         }
         let parts = context.extensions.get::<Parts>();
         let client =

@@ -96,10 +96,10 @@ impl McpOptions {
     pub fn session_options(&self, mut options: SessionOptions) -> SessionOptions {
         options.render = self.result;
         options.surface = Surface::Mcp;
-        options.account = Account::None;
-        options.reload = Reload::AlwaysBody;
+        options.loading.account = Account::None;
+        options.loading.reload = Reload::AlwaysBody;
         options.refresh = Refresh::Session;
-        options.unload_tool &= options.offered.lists("unload_skill");
+        options.tools.unload_tool &= options.tools.offered.lists("unload_skill");
         options.show_loaded = false;
         options
     }

@@ -135,7 +135,11 @@ async fn load(session: &Session, principal: &Principal, name: &SkillName) -> Rep
     origin.method = Some(GET);
     let options = session.options();
     session
-        .call_from(&origin, &options.names.load, &json!({options.arguments.name.as_str(): name.as_str()}))
+        .call_from(
+            &origin,
+            &options.tools.names.load,
+            &json!({options.tools.arguments.name.as_str(): name.as_str()}),
+        )
         .await
 }
 

@@ -21,7 +21,7 @@ const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Returns the tools, sorted by name.
 pub(crate) fn list(session: &Session) -> Vec<Tool> {
-    let names = &session.options().names;
+    let names = &session.options().tools.names;
     // Without these two, models could not reach any skill, or none that the catalog leaves out.
     let always = [names.load.as_str(), names.search.as_str()];
     // These write proposals, or decide about them.
@@ -32,7 +32,7 @@ pub(crate) fn list(session: &Session) -> Vec<Tool> {
 
 /// Returns whether the tool `name` runs code of a skill.
 fn runs(session: &Session, name: &str) -> bool {
-    let names = &session.options().names;
+    let names = &session.options().tools.names;
     [names.call.as_str(), names.run_script.as_str()].contains(&name) || session.skill_tools().has(name)
 }
 
@@ -55,7 +55,7 @@ fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) 
 
 /// Returns whether loading a skill changes the list of tools.
 pub(crate) fn may_change(session: &Session) -> bool {
-    session.skill_tools().are_offered() && session.options().exposure != ToolExposure::Stable
+    session.skill_tools().are_offered() && session.options().running.exposure != ToolExposure::Stable
 }
 
 /// A token that is cancelled when the client of a request disconnects before it has the answer.
@@ -210,7 +210,8 @@ mod tests {
     async fn a_cancelled_run_counts_until_nothing_is_left_of_it() {
         let runner = SlowRunner::default();
         let view = view(Some(runner.clone())).await;
-        let (script, free) = (view.session.options().names.run_script.clone(), view.runs.available_permits());
+        let (script, free) =
+            (view.session.options().tools.names.run_script.clone(), view.runs.available_permits());
         CallPlace::acquire(&view, &view.session, &script).await.free();
         assert_eq!(view.runs.available_permits(), free, "its call has ended");
         drop(CallPlace::acquire(&view, &view.session, &script).await);
@@ -227,7 +228,7 @@ mod tests {
         let free = view.runs.available_permits();
         let client = Disconnection::default();
         client.0.cancel();
-        let request = CallToolRequestParams::new(view.session.options().names.run_script.clone())
+        let request = CallToolRequestParams::new(view.session.options().tools.names.run_script.clone())
             .with_arguments(json!({"skill": "greet", "script": "scripts/a.sh"}).as_object().unwrap().clone());
         let error = call(&view, &view.session, &Principal::default(), request, &client, Render::Markdown)
             .await
@@ -239,7 +240,7 @@ mod tests {
     #[tokio::test]
     async fn load_skill_is_not_blocked_by_running_tools() {
         let view = view(None).await;
-        let names = view.session.options().names.clone();
+        let names = view.session.options().tools.names.clone();
         for (name, expect) in [(&names.run_script, true), (&names.call, true), (&names.load, false)] {
             assert_eq!(runs(&view.session, name), expect, "{name}");
         }

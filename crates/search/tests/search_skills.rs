@@ -51,7 +51,7 @@ fn search_results_have_reasons_and_sections() {
     assert!(text.contains("`load_skill` with {\"name\":\"pdf-forms\"}") && text.contains("10-11"), "{text}");
     assert!(!text.contains(library.directory.path().to_str().unwrap()), "places are not told: {text}");
     let mut options = SessionOptions::default();
-    options.show_location = true;
+    options.loading.show_location = true;
     let shown = block_on(library.session_with(options).call("search_skills", &json!({"query": "pdf"})));
     assert!(shown.text().contains(library.directory.path().to_str().unwrap()), "{}", shown.text());
     let event = library.sink.events().remove(1);
@@ -173,7 +173,7 @@ fn list_skills_returns_literal_matches_before_related_skills() {
 fn a_shortened_catalog_points_at_the_search() {
     let library = office();
     let mut options = SessionOptions::default();
-    options.names.search = "find_skills".to_owned();
+    options.tools.names.search = "find_skills".to_owned();
     options.catalog.budget_tokens = Some(60);
     let session = library.session_with(options);
     let text = session.catalog().text;

@@ -395,7 +395,7 @@ impl Waiting {
             Ok("waited".to_owned())
         };
         let mut options = SessionOptions::default();
-        options.exposure = ToolExposure::Stable;
+        options.running.exposure = ToolExposure::Stable;
         let server =
             world.server_equipped(options, |builder| builder.handler("alpha", "wait", Arc::new(wait)));
         Self { server, has_begun, go_on }

@@ -24,7 +24,7 @@ fn server(world: &World, exposure: ToolExposure) -> Server {
             .ok_or_else(|| HandlerError::new("TypeError", "a"))
     };
     let mut options = SessionOptions::default();
-    options.exposure = exposure;
+    options.running.exposure = exposure;
     world.server_equipped(options, |builder| builder.handler("alpha", "add", Arc::new(add)))
 }
 
@@ -111,7 +111,7 @@ async fn dynamic_tools_are_announced_when_skills_are_loaded_and_unloaded() {
 async fn h42_a_skill_without_tools_is_unloaded_for_the_client_that_loaded_it() {
     let world = World::new();
     let mut options = SessionOptions::default();
-    options.offered = OfferedTools::Only(["unload_skill".to_owned()].into());
+    options.tools.offered = OfferedTools::Only(["unload_skill".to_owned()].into());
     let server = world.server_equipped(options, |builder| builder);
     let (mut client, mut other) = (Client::start(&server.mcp, None), Client::start(&server.mcp, None));
     client.initialize("2025-11-25").await;

@@ -23,8 +23,8 @@ impl Workspace {
         let mut options = self.settings.session.clone();
         options.render = render.and_then(Render::parse).unwrap_or(options.render);
         options.surface = Surface::Cli;
-        options.approve_command = Some("rep approve".to_owned());
-        options.running_off = (!self.settings.exec.enabled).then(|| RUNNING_OFF.to_owned());
+        options.running.approve_command = Some("rep approve".to_owned());
+        options.running.running_off = (!self.settings.exec.enabled).then(|| RUNNING_OFF.to_owned());
         options
     }
 
@@ -38,7 +38,7 @@ impl Workspace {
     /// Fails if `agent` is to review proposals and `tools.offer` leaves it no tool for that.
     fn expect_review_tool(&self, agent: &str) -> Result<(), Error> {
         let reviews = self.settings.agents.get(agent).is_some_and(|configured| configured.agent.reviews);
-        if !reviews || self.options_of_agent(Some(agent)).offered.includes("review_skill_proposals") {
+        if !reviews || self.options_of_agent(Some(agent)).tools.offered.includes("review_skill_proposals") {
             return Ok(());
         }
         let message = format!(

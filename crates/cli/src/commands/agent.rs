@@ -166,19 +166,19 @@ fn open(
     let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover::of_skills()) as Arc<dyn Approver>);
     let mut options = workspace.session_options(None);
     options.surface = Surface::Agent;
-    options.running_off = None;
+    options.running.running_off = None;
     let executor = match workspace.executor(ExecRequest { approver, ..ExecRequest::default() }) {
         Ok(executor) => Some(executor),
         // Skills are of use without their tools.
         Err(error) => {
             ui.warn(error.message())?;
-            options.running_off = Some(NO_SANDBOX.to_owned());
+            options.running.running_off = Some(NO_SANDBOX.to_owned());
             None
         }
     };
     let runner = executor.clone().map(|executor| executor as Arc<dyn Runner>);
     let servers = args.mcp_config.as_deref().map(|path| {
-        let mut taken = reserved_names(&options.names);
+        let mut taken = reserved_names(&options.tools.names);
         taken.insert(SUBAGENT_TOOL.to_owned());
         // A tool with the name of a skill would take its place.
         let library = workspace.open()?;

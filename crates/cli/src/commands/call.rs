@@ -61,9 +61,9 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CallArgs) -> Result
     })?;
     let mut options = workspace.session_options(args.render.as_deref());
     // There is no transcript, so nothing can be known to be in it.
-    options.reload = Reload::AlwaysBody;
+    options.loading.reload = Reload::AlwaysBody;
     if workspace.settings.exec.enabled {
-        options.running_off = Some(RUNS_NOTHING.to_owned());
+        options.running.running_off = Some(RUNS_NOTHING.to_owned());
     }
     let session = workspace.session_with(options, args.agent.as_deref(), &args.skills, None)?;
     let reply = pollster::block_on(session.call(&args.tool, &arguments));

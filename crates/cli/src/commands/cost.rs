@@ -46,7 +46,7 @@ struct Report {
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result<Exit, CliError> {
     let mut options = workspace.session_options(None);
     // Tools of skills are counted whether or not something could run them here.
-    options.host_runs_tools = true;
+    options.running.host_runs_tools = true;
     let tokenizer = options.catalog.tokenizer;
     let library = workspace.unrecorded_library(options)?;
     let session = block_on(library.session())?;
@@ -67,7 +67,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result
 
 /// Returns the tokens of each skill that the session loads, shortest first.
 fn costs(session: &Session, tokenizer: Tokenizer) -> Vec<SkillCost> {
-    let (names, arguments) = (&session.options().names, &session.options().arguments);
+    let (names, arguments) = (&session.options().tools.names, &session.options().tools.arguments);
     let mut costs = Vec::new();
     let mut tools = tool_tokens(session, tokenizer);
     for entry in session.library().snapshot().active().filter(|entry| entry.is_offered()) {

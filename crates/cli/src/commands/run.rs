@@ -97,7 +97,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RunArgs) -> Result<
     let mut options = workspace.session_options(Some(Render::Markdown.as_str()));
     // A person calls here; what models are offered does not matter, and no other tool is to be named.
     let run = ["call_skill_tool", "run_skill_script"].map(str::to_owned);
-    options.offered = OfferedTools::Only(run.into());
+    options.tools.offered = OfferedTools::Only(run.into());
     let sinks = Sinks::new().with(Arc::new(WithoutLoads(workspace.sinks())));
     let library = workspace.library_builder(options, &[], Some(executor.clone()))?.sinks(sinks);
     let session = pollster::block_on(workspace.open_library(library)?.session())?;

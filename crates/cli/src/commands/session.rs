@@ -77,7 +77,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SessionArgs) -> Res
 fn open<'a>(ui: &mut Ui, workspace: &'a Workspace, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
     let mut options = workspace.session_options(args.render.as_deref());
     options.surface = Surface::Session;
-    options.host_runs_tools = args.own_handlers;
+    options.running.host_runs_tools = args.own_handlers;
     let role = match &args.role {
         None => None,
         Some(name) => {

@@ -147,7 +147,7 @@ fn detail(
 
 /// Returns the requested lines of the instructions of `skill`, or of its whole `SKILL.md`.
 fn text(skill: &Skill, workspace: &Workspace, args: &ShowArgs) -> Result<Vec<u8>, CliError> {
-    let is_whole = args.raw || workspace.settings.session.include_frontmatter;
+    let is_whole = args.raw || workspace.settings.session.loading.include_frontmatter;
     let text = if is_whole { &skill.text } else { skill.body() };
     let excerpt = lines(args).apply(text.as_bytes());
     expect_lines(args, excerpt.total_lines)?;

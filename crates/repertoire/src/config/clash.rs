@@ -8,9 +8,9 @@ use crate::tool::ToolNames;
 /// Returns the error about two tools, or two arguments of one tool, that would have one name.
 pub(super) fn clash(settings: &Settings) -> Option<ConfigError> {
     let name = settings.session.clash()?;
-    let tools = keys_of("tools.names", &TOOL_KEYS, &settings.session.names.all(), name);
+    let tools = keys_of("tools.names", &TOOL_KEYS, &settings.session.tools.names.all(), name);
     let usual = keys_of("tools.names", &TOOL_KEYS, &ToolNames::default().all(), name);
-    let arguments = keys_of("tools.args", &ARGUMENT_KEYS, &settings.session.arguments.all(), name);
+    let arguments = keys_of("tools.args", &ARGUMENT_KEYS, &settings.session.tools.arguments.all(), name);
     let (message, hint) = match (&*usual, &*tools, &*arguments) {
         ([other], [one, ..], _) if one != other => (
             format!("`{one}` is \"{name}\", the usual name of the tool of `{other}`"),
@@ -69,27 +69,27 @@ mod tests {
         };
         check(|_| {}, None);
         check(
-            |options| (options.names.load, options.names.list) = ("x".to_owned(), "x".to_owned()),
+            |options| (options.tools.names.load, options.tools.names.list) = ("x".to_owned(), "x".to_owned()),
             Some("`tools.names.load` and `tools.names.list` are both \"x\""),
         );
         check(
-            |options| options.names.load = "list_skills".to_owned(),
+            |options| options.tools.names.load = "list_skills".to_owned(),
             Some("`tools.names.load` is \"list_skills\", the usual name of the tool of `tools.names.list`"),
         );
         check(
-            |options| options.arguments.path = "skill".to_owned(),
+            |options| options.tools.arguments.path = "skill".to_owned(),
             Some("`tools.args.skill` and `tools.args.path` are both \"skill\""),
         );
         check(
-            |options| options.arguments.name = "force".to_owned(),
+            |options| options.tools.arguments.name = "force".to_owned(),
             Some("`tools.args.name` is \"force\", which another argument of the same tool is called"),
         );
         check(
-            |options| options.arguments.skill = "directory".to_owned(),
+            |options| options.tools.arguments.skill = "directory".to_owned(),
             Some("`tools.args.skill` is \"directory\", which another argument of the same tool is called"),
         );
         // The two stand in different tools.
-        check(|options| options.arguments.skill = "name".to_owned(), None);
-        check(|options| options.arguments.name = "directory".to_owned(), None);
+        check(|options| options.tools.arguments.skill = "name".to_owned(), None);
+        check(|options| options.tools.arguments.name = "directory".to_owned(), None);
     }
 }

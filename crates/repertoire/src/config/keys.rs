@@ -246,8 +246,8 @@ pub const KEYS: &[Key] = &[
     key!("on_invalid" words of OnInvalid, policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("quarantine_errors" ValueKind::Switch, Switch policy.quarantine_errors, switch, None, "Whether every error in a `SKILL.md` sets the skill aside, not only the errors that make it unusable."),
     key!("name_mismatch" words of NameMismatch, policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
-    key!("unload" words of Unload, session.unload, None, "The effect of unloading on the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
-    key!("tool_exposure" words of ToolExposure, session.exposure, None, "How models are told of the tools that skills bring along: through one tool that calls all of them, so that the list of tools never changes; behind the others; or among them, for as long as the skill is loaded."),
+    key!("unload" words of Unload, session.loading.unload, None, "The effect of unloading on the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
+    key!("tool_exposure" words of ToolExposure, session.running.exposure, None, "How models are told of the tools that skills bring along: through one tool that calls all of them, so that the list of tools never changes; behind the others; or among them, for as long as the skill is loaded."),
     key!("name.grammar" words of Grammar, policy.name_grammar, None, "The grammar that names are held against."),
     key!("name.reserved" ValueKind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
     key!("name.reserved_action" words of Action, policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
@@ -306,18 +306,18 @@ pub const KEYS: &[Key] = &[
     key!("catalog.show_loaded" ValueKind::Switch, Switch session.show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
     key!("catalog.refresh" words of Refresh, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
     key!("render.load" words of Render, session.render, Some("call --render, session --render"), "How answers of tools are written."),
-    key!("load.include_frontmatter" ValueKind::Switch, Switch session.include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
-    key!("load.location" ValueKind::Switch, Switch session.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
-    key!("load.reload" words of Reload, session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
-    key!("load_skill.bucket_args" ValueKind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
-    key!("requires.mode" words of Requires, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
-    key!("requires.max_tokens" ValueKind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
+    key!("load.include_frontmatter" ValueKind::Switch, Switch session.loading.include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
+    key!("load.location" ValueKind::Switch, Switch session.loading.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
+    key!("load.reload" words of Reload, session.loading.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
+    key!("load_skill.bucket_args" ValueKind::Switch, Switch session.tools.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
+    key!("requires.mode" words of Requires, session.loading.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
+    key!("requires.max_tokens" ValueKind::Number(0, LARGE), Number session.loading.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
     Key {
         name: "tools.offer",
         kind: ValueKind::OfferedTools,
         summary: "Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as its only argument, or `load_skill` and a list of others by their usual names. It never offers what is switched off otherwise. The list of a profile is only a default: what is switched on is offered beside it.",
         flag: None,
-        get: |settings| match &settings.session.offered {
+        get: |settings| match &settings.session.tools.offered {
             OfferedTools::All => quoted("all"),
             OfferedTools::Minimal => quoted("minimal"),
             OfferedTools::Only(tools) | OfferedTools::Preset(tools) => {
@@ -326,7 +326,7 @@ pub const KEYS: &[Key] = &[
         },
         set: |settings, value| {
             if let ConfigValue::OfferedTools(tools) = value {
-                settings.session.offered = tools.clone();
+                settings.session.tools.offered = tools.clone();
             }
         },
     },
@@ -335,32 +335,32 @@ pub const KEYS: &[Key] = &[
         kind: ValueKind::OptionalArguments,
         summary: "Optional arguments that the schemas of tools do not show, by their usual names; a model that gives one is understood nevertheless.",
         flag: None,
-        get: |settings| strings(&settings.session.hidden_arguments.iter().cloned().collect::<Vec<_>>()),
+        get: |settings| strings(&settings.session.tools.hidden_arguments.iter().cloned().collect::<Vec<_>>()),
         set: |settings, value| {
             if let ConfigValue::Words(names) = value {
-                settings.session.hidden_arguments = names.iter().cloned().collect();
+                settings.session.tools.hidden_arguments = names.iter().cloned().collect();
             }
         },
     },
     key!("tools.descriptions" table TOOL_KEYS of ValueKind::Text, Word,
-        |settings| descriptions(&settings.session.descriptions),
-        |settings, index, text| describe(&mut settings.session.descriptions, index, text),
+        |settings| descriptions(&settings.session.tools.descriptions),
+        |settings, index, text| describe(&mut settings.session.tools.descriptions, index, text),
         "Descriptions of the built-in tools in place of the usual ones, by the keys of `tools.names`; empty for the usual one."),
     key!("tools.names" table TOOL_KEYS of ValueKind::Name, Word,
-        |settings| settings.session.names.all().map(quoted),
-        |settings, index, name| *settings.session.names.all_mut()[index] = name,
+        |settings| settings.session.tools.names.all().map(quoted),
+        |settings, index, name| *settings.session.tools.names.all_mut()[index] = name,
         "The names of the built-in tools."),
     key!("tools.args" table ARGUMENT_KEYS of ValueKind::Name, Word,
-        |settings| settings.session.arguments.all().map(quoted),
-        |settings, index, name| *settings.session.arguments.all_mut()[index] = name,
+        |settings| settings.session.tools.arguments.all().map(quoted),
+        |settings, index, name| *settings.session.tools.arguments.all_mut()[index] = name,
         "The names of arguments: `name` for the skill to load or unload, `skill` for that of a file, `path` for the file, and its first and last line."),
-    key!("tools.arg_aliases" ValueKind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
-    key!("tools.unload" ValueKind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
-    key!("tools.skill_as_tool" words of SkillAsTool, session.skill_as_tool, None, "The effect of calling a skill's name as if it were a tool: the skill is loaded, or an error shows the call to make."),
-    key!("tools.ceiling" words of ToolCeiling, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
+    key!("tools.arg_aliases" ValueKind::Switch, Switch session.tools.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
+    key!("tools.unload" ValueKind::Switch, Switch session.tools.unload_tool, switch, None, "Whether there is a tool to unload skills."),
+    key!("tools.skill_as_tool" words of SkillAsTool, session.tools.skill_as_tool, None, "The effect of calling a skill's name as if it were a tool: the skill is loaded, or an error shows the call to make."),
+    key!("tools.ceiling" words of ToolCeiling, session.running.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
     key!("errors.style" words of ErrorStyle, session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
-    key!("scope.enforce" ValueKind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
-    key!("scope.deny_style" words of DenyStyle, session.deny_style, None, "How an agent is told that a skill is not for it: as if it did not exist, or that it is not permitted."),
+    key!("scope.enforce" ValueKind::Switch, Switch session.scope.enforce, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
+    key!("scope.deny_style" words of DenyStyle, session.scope.deny_style, None, "How an agent is told that a skill is not for it: as if it did not exist, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer, session.catalog.tokenizer, None, "The tokenizer that counts tokens."),
     key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
     key!("scan.nested" ValueKind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),

@@ -207,7 +207,7 @@ fn settle(assignments: &[Assignment], keys: &ProfileKeys, trust: &FileTrust) -> 
     if is_set("scan.max_depth") || keys.sets("scan.max_depth") {
         settings.given_depth = settings.scan.max_depth;
     }
-    if let OfferedTools::Preset(tools) = &mut settings.session.offered {
+    if let OfferedTools::Preset(tools) = &mut settings.session.tools.offered {
         let asked_for = ASKING_KEYS.iter().filter(|(key, _)| is_set(key));
         tools.extend(asked_for.flat_map(|(_, tools)| *tools).map(|tool| (*tool).to_owned()));
     }
@@ -277,7 +277,7 @@ mod tests {
             let keys = ProfileKeys::read(&chosen(&assignments), &ConfigInput::default()).unwrap();
             let trust = trust_in_profile(&assignments, of_project, PathBuf::new());
             let settings = settle(&assignments, &keys, &trust);
-            assert_eq!((&*settings.profile, settings.session.reload), ("harness", expect));
+            assert_eq!((&*settings.profile, settings.session.loading.reload), ("harness", expect));
             assert_eq!(settings.session.render, render);
             assert_eq!(settings.mcp_result == Render::Text, render == Render::Text);
         };

@@ -91,8 +91,8 @@ impl ProfileKeys {
             (key.set)(&mut settings, value);
         }
         settings.policy.profile_severities = std::mem::take(&mut settings.policy.rule_severities);
-        if let OfferedTools::Only(tools) = settings.session.offered {
-            settings.session.offered = OfferedTools::Preset(tools);
+        if let OfferedTools::Only(tools) = settings.session.tools.offered {
+            settings.session.tools.offered = OfferedTools::Preset(tools);
         }
         settings
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn y33_y66_x15_h30_profiles_offer_the_tools_of_their_documents() {
-        let offered = |name: &str| match settings(name).session.offered {
+        let offered = |name: &str| match settings(name).session.tools.offered {
             OfferedTools::Preset(tools) => tools.into_iter().collect::<Vec<_>>().join(" "),
             other => format!("{other:?}"),
         };
@@ -171,14 +171,14 @@ mod tests {
         assert_eq!(offered("harness"), "unload_skill");
         assert_eq!(offered("pattern"), "list_skill_files read_skill_file");
         // B29: `load_skill` without a file returns the body, every time.
-        assert_eq!(settings("bernstein").session.reload, Reload::AlwaysBody);
-        let hidden = settings("bernstein").session.hidden_arguments;
+        assert_eq!(settings("bernstein").session.loading.reload, Reload::AlwaysBody);
+        let hidden = settings("bernstein").session.tools.hidden_arguments;
         assert_eq!(hidden.into_iter().collect::<Vec<_>>(), ["asset", "force"]);
     }
 
     #[test]
     fn y43_the_query_of_list_skills_is_shown() {
-        assert!(!settings("yodoca").session.hidden_arguments.contains("query"));
+        assert!(!settings("yodoca").session.tools.hidden_arguments.contains("query"));
     }
 
     #[test]
@@ -235,8 +235,8 @@ mod tests {
         let keys = ProfileKeys::named("yodoca", &ConfigInput::default()).unwrap();
         let bounded = keys.settings(&project);
         let usual = Settings::of(Profile::Standard);
-        assert_eq!(bounded.session.names, usual.session.names);
-        assert_eq!(bounded.session.hidden_arguments, usual.session.hidden_arguments);
+        assert_eq!(bounded.session.tools.names, usual.session.tools.names);
+        assert_eq!(bounded.session.tools.hidden_arguments, usual.session.tools.hidden_arguments);
         assert_eq!(bounded.mcp_result, usual.mcp_result);
         assert_eq!(bounded.policy.name_mismatch, NameMismatch::DirWins);
     }

@@ -54,7 +54,7 @@ impl SessionResources {
 
     /// Returns the names that built-in tools answer to for some agent.
     fn builtin_names(&self) -> BTreeSet<String> {
-        let mut names = reserved_names(&self.options.names);
+        let mut names = reserved_names(&self.options.tools.names);
         names.extend(self.agents.values().flat_map(|agent| agent.tools.names.values().cloned()));
         names
     }

@@ -111,8 +111,8 @@ impl BindingOptions {
         Self {
             wording: options.wording(),
             tokenizer: options.catalog.tokenizer,
-            include_frontmatter: options.include_frontmatter,
-            show_location: options.show_location,
+            include_frontmatter: options.loading.include_frontmatter,
+            show_location: options.loading.show_location,
             ..Self::default()
         }
     }

@@ -126,9 +126,9 @@ mod tests {
         for (query, reason) in [
             ("skills", "skills: ``: it is empty and matches nothing"),
             ("skills=a,,b", "skills: ``: it is empty and matches nothing"),
-            ("skills=a%20b", "skills: `a%20b`: no skill's name holds ' ', so it matches nothing"),
+            ("skills=a%20b", "skills: `a%20b`: no skill's name contains ' ', so it matches nothing"),
             ("skills=%FF", "skills: `%FF`: it is not UTF-8"),
-            ("skills=../x", "skills: `../x`: no skill's name holds '/', so it matches nothing"),
+            ("skills=../x", "skills: `../x`: no skill's name contains '/', so it matches nothing"),
         ] {
             assert_eq!(parse(Some(query)), Err(reason.to_owned()));
         }

@@ -112,7 +112,7 @@ impl Session {
         let arguments = match found {
             // Other arguments are made up: no schema says what they mean.
             CallTarget::Load(_) => {
-                let name = self.options().arguments.name.clone();
+                let name = self.options().tools.arguments.name.clone();
                 Some(Map::from_iter([(name, Value::from(tool))]))
             }
             _ => object_of(arguments),
@@ -180,7 +180,7 @@ impl Session {
         let resources = self.library().resources();
         let mut builtins = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
         let called = |tool: &&Builtin| {
-            self.options().names.configured(tool.canonical) == name || tool.canonical == name
+            self.options().tools.names.configured(tool.canonical) == name || tool.canonical == name
         };
         match builtins.find(called) {
             Some(tool) => Some(CallTarget::Builtin(tool)),
@@ -192,7 +192,7 @@ impl Session {
                 if let Some(skill) = self.state().exposed.owner(name) {
                     return Some(CallTarget::Skill(skill, name.to_owned()));
                 }
-                let is_loaded = self.options().skill_as_tool == SkillAsTool::Load
+                let is_loaded = self.options().tools.skill_as_tool == SkillAsTool::Load
                     && self.lookup().visible(&self.registry().snapshot(), name).is_some();
                 is_loaded.then_some(CallTarget::Load(&LOAD_SKILL))
             }
@@ -226,7 +226,7 @@ impl Session {
 
     /// Notes the skill that `arguments` name, although something else is wrong with them.
     fn note_named_skill(&self, details: &mut EventDetails, arguments: &Map<String, Value>) {
-        let ArgumentNames { name, skill, .. } = &self.options().arguments;
+        let ArgumentNames { name, skill, .. } = &self.options().tools.arguments;
         let mut names = [name.as_str(), skill.as_str()].into_iter().chain(SKILL_ALIASES.iter().copied());
         let Some(asked) = names.find_map(|name| arguments.get(name)?.as_str()) else { return };
         let snapshot = self.registry().snapshot();
@@ -240,13 +240,14 @@ impl Session {
     /// Returns `true` if the built-in tool `canonical` is offered.
     pub(super) fn is_on(&self, canonical: &str) -> bool {
         let options = self.options();
-        if !options.offered.includes(canonical) {
+        if !options.tools.offered.includes(canonical) {
             return false;
         }
         match canonical {
             // If a toolbox can be opened, it can be closed, even without tracking of the context.
             "unload_skill" => {
-                options.unload_tool || (options.account == Account::None && self.skill_tools().are_offered())
+                options.tools.unload_tool
+                    || (options.loading.account == Account::None && self.skill_tools().are_offered())
             }
             "call_skill_tool" => self.skill_tools().are_offered(),
             "run_skill_script" => self.skill_tools().runner().is_some(),

@@ -132,7 +132,7 @@ impl Session {
         let pinned = Arc::clone(&self.state().pinned);
         let mut definitions = self.defined(&pinned);
         definitions.extend(self.exposed());
-        if self.options().exposure == ToolExposure::Dynamic {
+        if self.options().running.exposure == ToolExposure::Dynamic {
             definitions.sort_by(|a, b| a.name.cmp(&b.name));
         }
         definitions.into()
@@ -145,7 +145,7 @@ impl Session {
             let tool = BUILTINS.iter().find(|tool| tool.canonical == "call_skill_tool");
             tool.map(|tool| tool.definition(&context))
         };
-        match self.options().exposure {
+        match self.options().running.exposure {
             ToolExposure::Stable => Vec::new(),
             ToolExposure::Append => self.state().exposed.appended(&gateway),
             ToolExposure::Dynamic => self.state().exposed.definitions(&gateway),
@@ -174,13 +174,13 @@ impl Session {
         let mut definitions: Vec<Definition> = Vec::new();
         if self.lookup().offered(snapshot).next().is_some() {
             let names = self.listed(snapshot);
-            let lists =
-                (1..=options.enum_limit).contains(&names.len()) && options.offered != OfferedTools::Minimal;
+            let lists = (1..=options.tools.enum_limit).contains(&names.len())
+                && options.tools.offered != OfferedTools::Minimal;
             let skills = lists.then_some(names.as_slice());
             let context = DefinitionContext { options, skills };
             let is_told = |canonical: &str| {
                 self.is_on(canonical)
-                    && (canonical != "call_skill_tool" || options.exposure == ToolExposure::Stable)
+                    && (canonical != "call_skill_tool" || options.running.exposure == ToolExposure::Stable)
             };
             let tools = BUILTINS.iter().filter(|tool| is_told(tool.canonical));
             definitions.extend(tools.map(|tool| tool.definition(&context)));
@@ -206,7 +206,7 @@ impl Session {
             Some(told) => Delta::between(&self.described(told), &self.described(&newest)),
             None => Delta::default(),
         };
-        let text = delta.edited(self.context().edited()).render(&self.options().names.load);
+        let text = delta.edited(self.context().edited()).render(&self.options().tools.names.load);
         Note { text, snapshot: newest.number() }
     }
 
@@ -230,7 +230,7 @@ impl Session {
         drop(state);
         let described: Vec<(&str, &str)> =
             skills.iter().map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
-        Note { text: for_files(&described, &self.options().names.load), snapshot: snapshot.number() }
+        Note { text: for_files(&described, &self.options().tools.names.load), snapshot: snapshot.number() }
     }
 
     fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {

@@ -20,7 +20,7 @@ impl SkillTools<'_> {
 
     /// Returns the tools that each active skill names, for the skills that name any.
     fn ceilings(&self) -> Vec<BTreeSet<String>> {
-        if self.session.options().tool_ceiling == ToolCeiling::Off {
+        if self.session.options().running.tool_ceiling == ToolCeiling::Off {
             return Vec::new();
         }
         let snapshot = self.session.registry().snapshot();

@@ -33,12 +33,12 @@ impl Session {
     /// cleared do not either. The same messages always give the same result.
     pub fn observe(&self, messages: &[Value]) {
         let options = self.options();
-        let mut name_arguments = vec![options.arguments.name.clone()];
+        let mut name_arguments = vec![options.tools.arguments.name.clone()];
         name_arguments.extend(SKILL_ALIASES.iter().map(|alias| (*alias).to_owned()));
         let usual = LoadToolNames::default();
         let names = LoadToolNames {
-            load: [vec![options.names.load.clone()], usual.load].concat(),
-            unload: [vec![options.names.unload.clone()], usual.unload].concat(),
+            load: [vec![options.tools.names.load.clone()], usual.load].concat(),
+            unload: [vec![options.tools.names.unload.clone()], usual.unload].concat(),
             name_arguments,
             file_arguments: usual.file_arguments,
         };

@@ -81,7 +81,7 @@ impl<'a> SkillLookup<'a> {
             }
             NameResolution::Denied => {
                 details.is_denied = true;
-                match self.session.options().deny_style {
+                match self.session.options().scope.deny_style {
                     DenyStyle::NotPermitted => FaultKind::NotPermitted,
                     DenyStyle::NotFound => self.unknown(snapshot, name),
                 }
@@ -112,7 +112,7 @@ impl<'a> SkillLookup<'a> {
 
     /// Returns the one of `group`, all of one name, that is meant.
     fn among<'s>(&self, group: &'s [Entry]) -> NameResolution<'s> {
-        let seen = |entry: &Entry| !self.session.options().enforce_scope || self.sees(entry);
+        let seen = |entry: &Entry| !self.session.options().scope.enforce || self.sees(entry);
         match holder(group, seen) {
             Some(entry) if entry.allows_models() || self.is_invoked(entry.name()) => {
                 return NameResolution::Usable(entry);
@@ -133,7 +133,7 @@ impl<'a> SkillLookup<'a> {
     /// lets people call it. It may be one that its author keeps for people.
     pub fn invocable(&self, name: &str) -> Option<SkillName> {
         let snapshot = self.session.registry().snapshot();
-        let seen = |entry: &Entry| !self.session.options().enforce_scope || self.sees(entry);
+        let seen = |entry: &Entry| !self.session.options().scope.enforce || self.sees(entry);
         let entry = holder(snapshot.named(name), seen)?;
         (entry.document.manifest.user_invocable != Some(false)).then(|| entry.name().clone())
     }
@@ -279,7 +279,7 @@ impl<'a> SkillLookup<'a> {
     #[cfg(feature = "fs")]
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         self.agents()
-            .filter(|_| self.session.options().enforce_scope)
+            .filter(|_| self.session.options().scope.enforce)
             .map(|agent| agent.scope.clone())
             .collect()
     }
@@ -312,7 +312,7 @@ impl Session {
 
     /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.
     pub(crate) fn fault(&self, tool: &str, asked: Option<&str>, kind: FaultKind) -> Answer {
-        let tool = self.options().names.configured(tool).to_owned();
+        let tool = self.options().tools.names.configured(tool).to_owned();
         Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
     }
 }

@@ -144,21 +144,26 @@ impl SkillLoads<'_> {
 
     /// Returns the part of the skill that models are given: its instructions, or the whole file with frontmatter.
     pub(super) fn instructions<'s>(&self, opened: &'s OpenedSkill) -> &'s str {
-        instructions(opened, self.session.options().include_frontmatter)
+        instructions(opened, self.session.options().loading.include_frontmatter)
     }
 
     /// Returns the skill as it is given to a model, with an outline if it is large.
     pub(super) fn loaded_skill(&self, entry: &Entry, opened: &OpenedSkill) -> LoadedSkill {
         let price = |text: &str| self.price(text);
         let options = self.session.options();
-        let skill =
-            skill_text(entry, opened, self.session.registry().policy(), options.include_frontmatter, &price);
+        let skill = skill_text(
+            entry,
+            opened,
+            self.session.registry().policy(),
+            options.loading.include_frontmatter,
+            &price,
+        );
         let soft_limit = self.exceeded_limit(&skill.body, skill.tokens);
         let outline = match soft_limit {
             Some(_) => outline::outline(&opened.skill.text, opened.skill.document.body.offset, price),
             None => Vec::new(),
         };
-        let location = options.show_location.then(|| entry.directory().to_owned());
+        let location = options.loading.show_location.then(|| entry.directory().to_owned());
         LoadedSkill { outline, soft_limit, location, ..skill }
     }
 
@@ -171,7 +176,7 @@ impl SkillLoads<'_> {
         first: &[RequiredSkill],
         force: bool,
     ) -> (LoadDecision, Vec<bool>) {
-        let reload = self.session.options().reload;
+        let reload = self.session.options().loading.reload;
         let mut state = self.session.state();
         state.ledger.advance();
         state.ledger.changed(&skill.name, &skill.digest);
@@ -233,7 +238,7 @@ impl SkillLoads<'_> {
 
     /// Returns the soft limit that `text`, of about `tokens` tokens, exceeds.
     pub(crate) fn exceeded_limit(&self, text: &str, tokens: usize) -> Option<usize> {
-        let limit = self.session.options().soft_limit;
+        let limit = self.session.options().loading.soft_limit;
         // Near the limit, about is not good enough; and it is further off where the text is not plain.
         let (low, high) = if text.is_ascii() {
             (limit / 3 * 2, limit.saturating_mul(3) / 2)

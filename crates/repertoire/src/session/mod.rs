@@ -28,8 +28,9 @@ pub use find::SkillLookup;
 pub(crate) use open::are_related;
 pub use open::{Session, SessionRequest, SubagentOptions};
 pub use options::{
-    Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
-    SessionOptions, SkillAsTool, ToolCeiling, ToolExposure, Unload,
+    Account, DenyStyle, ENUM_LIMIT, LoadOptions, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires,
+    RunningOptions, SOFT_LIMIT_TOKENS, ScopeOptions, SessionOptions, SkillAsTool, ToolCeiling, ToolExposure,
+    ToolOptions, Unload,
 };
 pub use presence::{ContextSkills, SkillState};
 pub use record::SessionRecord;

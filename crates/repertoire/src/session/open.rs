@@ -166,7 +166,7 @@ impl Session {
             options = options.with_tools(&agent.tools);
         }
         for agent in &ceilings {
-            options.offered = agent.tools.offered.within(&options.offered);
+            options.tools.offered = agent.tools.offered.within(&options.tools.offered);
         }
         let wording = worded(&library, &options);
         let mut bound = Vec::new();
@@ -179,7 +179,7 @@ impl Session {
             }
             bound = loaded?.bound;
         }
-        let is_kept = options.account == Account::Kept;
+        let is_kept = options.loading.account == Account::Kept;
         let state = Mutex::new(SessionState::new(snapshot, ledger));
         let names = bound.iter().map(|skill| skill.name.to_string()).collect();
         let fragments = Vec::new();
@@ -328,15 +328,17 @@ impl Session {
 /// Returns the words that answers are written with: tools that are not offered are not spoken of.
 fn worded(library: &Library, options: &SessionOptions) -> Wording {
     let resources = library.resources();
-    let offers = resources.runner.is_some() || !resources.handlers.is_empty() || options.host_runs_tools;
-    let is_called =
-        offers && options.exposure == ToolExposure::Stable && options.offered.includes("call_skill_tool");
+    let offers =
+        resources.runner.is_some() || !resources.handlers.is_empty() || options.running.host_runs_tools;
+    let is_called = offers
+        && options.running.exposure == ToolExposure::Stable
+        && options.tools.offered.includes("call_skill_tool");
     let runs = resources.runner.is_some()
-        && !options.host_runs_tools
-        && options.offered.includes("run_skill_script");
+        && !options.running.host_runs_tools
+        && options.tools.offered.includes("run_skill_script");
     Wording {
-        call: is_called.then(|| options.names.call.clone()),
-        run_script: runs.then(|| options.names.run_script.clone()),
+        call: is_called.then(|| options.tools.names.call.clone()),
+        run_script: runs.then(|| options.tools.names.run_script.clone()),
         ..options.wording()
     }
 }

@@ -127,7 +127,7 @@ words! {
 /// let mut options = SessionOptions::default();
 /// options.catalog.budget_tokens = Some(2_000);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SessionOptions {
     /// The format of answers.
@@ -138,6 +138,24 @@ pub struct SessionOptions {
     pub show_loaded: bool,
     /// When the catalog follows the library.
     pub refresh: Refresh,
+    /// The style of the answer to unknown skills.
+    pub errors: ErrorStyle,
+    /// The surface that events name.
+    pub surface: Surface,
+    /// The options of loading skills.
+    pub loading: LoadOptions,
+    /// The options of the built-in tools.
+    pub tools: ToolOptions,
+    /// The effect of the scope of an agent.
+    pub scope: ScopeOptions,
+    /// The options of running the tools and scripts of skills.
+    pub running: RunningOptions,
+}
+
+/// The options of loading skills.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LoadOptions {
     /// Decides whether the session tracks the skills in the context.
     pub account: Account,
     /// The answer when an active skill is loaded again.
@@ -148,6 +166,33 @@ pub struct SessionOptions {
     pub requires_max_tokens: usize,
     /// The effect of unloading on the transcript.
     pub unload: Unload,
+    /// Gives a skill's frontmatter with its instructions.
+    pub include_frontmatter: bool,
+    /// Shows models the directory of a skill, so that they can run its scripts with a shell of their own.
+    pub show_location: bool,
+    /// The number of tokens from which instructions come with a warning and an outline.
+    pub soft_limit: usize,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            account: Account::default(),
+            reload: Reload::default(),
+            requires: Requires::default(),
+            requires_max_tokens: REQUIRED_TOKENS,
+            unload: Unload::default(),
+            include_frontmatter: false,
+            show_location: false,
+            soft_limit: SOFT_LIMIT_TOKENS,
+        }
+    }
+}
+
+/// The options of the built-in tools.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolOptions {
     /// The built-in tools that are offered, where they can do something.
     pub offered: OfferedTools,
     /// The optional arguments that the schemas of tools do not show, by usual name.
@@ -166,49 +211,15 @@ pub struct SessionOptions {
     pub unload_tool: bool,
     /// The most names that a schema lists; 0 lists none.
     pub enum_limit: usize,
-    /// Gives a skill's frontmatter with its instructions.
-    pub include_frontmatter: bool,
-    /// Shows models the directory of a skill, so that they can run its scripts with a shell of their own.
-    pub show_location: bool,
     /// The most bytes of a file that one call reads.
     pub read_bytes: usize,
-    /// The number of tokens from which instructions come with a warning and an outline.
-    pub soft_limit: usize,
-    /// The style of the answer to unknown skills.
-    pub errors: ErrorStyle,
-    /// Applies an agent's scope to its tools, not only to its catalog.
-    pub enforce_scope: bool,
-    /// The answer to an agent that requests a skill outside its scope.
-    pub deny_style: DenyStyle,
-    /// The way in which models see the tools of skills, if these can be called at all.
-    pub exposure: ToolExposure,
     /// The answer to a call of a skill's name as if it were a tool.
     pub skill_as_tool: SkillAsTool,
-    /// The effect of `allowed-tools` of active skills.
-    pub tool_ceiling: ToolCeiling,
-    /// The command by which a person approves a skill, before its name, where there is one.
-    pub approve_command: Option<String>,
-    /// The host runs tools of skills itself, outside of the session: models are told of all that skills
-    /// declare, and a runner is only asked for the tools of a `tools.py`.
-    pub host_runs_tools: bool,
-    /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its own.
-    pub running_off: Option<String>,
-    /// The surface that events name.
-    pub surface: Surface,
 }
 
-impl Default for SessionOptions {
+impl Default for ToolOptions {
     fn default() -> Self {
         Self {
-            render: Render::default(),
-            catalog: CatalogOptions::default(),
-            show_loaded: false,
-            refresh: Refresh::default(),
-            account: Account::default(),
-            reload: Reload::default(),
-            requires: Requires::default(),
-            requires_max_tokens: REQUIRED_TOKENS,
-            unload: Unload::default(),
             offered: OfferedTools::default(),
             hidden_arguments: BTreeSet::new(),
             descriptions: BTreeMap::new(),
@@ -218,22 +229,43 @@ impl Default for SessionOptions {
             bucket_arguments: true,
             unload_tool: true,
             enum_limit: ENUM_LIMIT,
-            include_frontmatter: false,
-            show_location: false,
             read_bytes: READ_BYTES,
-            soft_limit: SOFT_LIMIT_TOKENS,
-            errors: ErrorStyle::default(),
-            enforce_scope: true,
-            deny_style: DenyStyle::default(),
-            exposure: ToolExposure::default(),
             skill_as_tool: SkillAsTool::default(),
-            tool_ceiling: ToolCeiling::default(),
-            approve_command: None,
-            host_runs_tools: false,
-            running_off: None,
-            surface: Surface::default(),
         }
     }
+}
+
+/// The effect of the scope of an agent.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ScopeOptions {
+    /// Applies an agent's scope to its tools, not only to its catalog.
+    pub enforce: bool,
+    /// The answer to an agent that requests a skill outside its scope.
+    pub deny_style: DenyStyle,
+}
+
+impl Default for ScopeOptions {
+    fn default() -> Self {
+        Self { enforce: true, deny_style: DenyStyle::default() }
+    }
+}
+
+/// The options of running the tools and scripts of skills.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RunningOptions {
+    /// The way in which models see the tools of skills, if these can be called at all.
+    pub exposure: ToolExposure,
+    /// The effect of `allowed-tools` of active skills.
+    pub tool_ceiling: ToolCeiling,
+    /// The command by which a person approves a skill, before its name, where there is one.
+    pub approve_command: Option<String>,
+    /// The host runs tools of skills itself, outside of the session: models are told of all that skills
+    /// declare, and a runner is only asked for the tools of a `tools.py`.
+    pub host_runs_tools: bool,
+    /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its own.
+    pub running_off: Option<String>,
 }
 
 impl SessionOptions {
@@ -242,15 +274,15 @@ impl SessionOptions {
     /// ```
     /// use repertoire::SessionOptions;
     /// let options = SessionOptions::two_tools();
-    /// assert!(options.offered.includes("read_skill_file") && !options.offered.includes("list_skills"));
+    /// assert!(options.tools.offered.includes("read_skill_file") && !options.tools.offered.includes("list_skills"));
     /// ```
     pub fn two_tools() -> Self {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        Self {
-            offered: OfferedTools::Only(words(&["read_skill_file"])),
-            hidden_arguments: words(&["reference", "script", "asset", "force", "start_line", "end_line"]),
-            ..Self::default()
-        }
+        let mut options = Self::default();
+        options.tools.offered = OfferedTools::Only(words(&["read_skill_file"]));
+        options.tools.hidden_arguments =
+            words(&["reference", "script", "asset", "force", "start_line", "end_line"]);
+        options
     }
 
     /// Returns the options of a session of an agent with these tools.
@@ -259,55 +291,55 @@ impl SessionOptions {
     #[must_use]
     pub fn with_tools(&self, tools: &AgentTools) -> Self {
         let mut options = self.clone();
-        options.offered = self.offered.of_agent(&tools.offered);
-        options.hidden_arguments.extend(tools.hidden_arguments.iter().cloned());
-        options.names = tools.tool_names(&self.names);
-        options.arguments = tools.argument_names(&self.arguments);
-        options.descriptions.extend(tools.descriptions.clone());
+        options.tools.offered = self.tools.offered.of_agent(&tools.offered);
+        options.tools.hidden_arguments.extend(tools.hidden_arguments.iter().cloned());
+        options.tools.names = tools.tool_names(&self.tools.names);
+        options.tools.arguments = tools.argument_names(&self.tools.arguments);
+        options.tools.descriptions.extend(tools.descriptions.clone());
         options
     }
 
     /// Returns `true` if models can run something of skills, where that is switched on.
     pub fn offers_running(&self) -> bool {
-        self.exposure != ToolExposure::Stable
-            || ["call_skill_tool", "run_skill_script"].iter().any(|tool| self.offered.includes(tool))
+        self.running.exposure != ToolExposure::Stable
+            || ["call_skill_tool", "run_skill_script"].iter().any(|tool| self.tools.offered.includes(tool))
     }
 
     /// Returns `true` if schemas do not show the argument that is called `argument`.
     pub(crate) fn hides(&self, argument: &str) -> bool {
         let arguments = [
-            (self.arguments.start_line.as_str(), "start_line"),
-            (self.arguments.end_line.as_str(), "end_line"),
+            (self.tools.arguments.start_line.as_str(), "start_line"),
+            (self.tools.arguments.end_line.as_str(), "end_line"),
         ];
         let usual =
             arguments.into_iter().find(|(name, _)| *name == argument).map_or(argument, |(_, usual)| usual);
-        match self.offered {
+        match self.tools.offered {
             OfferedTools::Minimal => OPTIONAL_ARGUMENTS.contains(&usual),
-            _ => self.hidden_arguments.contains(usual),
+            _ => self.tools.hidden_arguments.contains(usual),
         }
     }
 
     /// Returns the name of the tool with the usual name `tool`, if it is offered.
     fn offered_name(&self, tool: &str) -> Option<String> {
-        self.offered.includes(tool).then(|| self.names.configured(tool).to_owned())
+        self.tools.offered.includes(tool).then(|| self.tools.names.configured(tool).to_owned())
     }
 
     /// Returns the words that answers are written with; a tool that is not offered is not named.
     pub fn wording(&self) -> Wording {
         Wording {
-            load: self.names.load.clone(),
-            name: self.arguments.name.clone(),
+            load: self.tools.names.load.clone(),
+            name: self.tools.arguments.name.clone(),
             read_file: self.offered_name("read_skill_file"),
-            skill: self.arguments.skill.clone(),
-            path: self.arguments.path.clone(),
-            start_line: self.arguments.start_line.clone(),
-            end_line: self.arguments.end_line.clone(),
+            skill: self.tools.arguments.skill.clone(),
+            path: self.tools.arguments.path.clone(),
+            start_line: self.tools.arguments.start_line.clone(),
+            end_line: self.tools.arguments.end_line.clone(),
             list_files: self.offered_name("list_skill_files"),
             list: self.offered_name("list_skills"),
             call: None,
             run_script: None,
-            approve: self.approve_command.clone(),
-            running_off: self.running_off.clone(),
+            approve: self.running.approve_command.clone(),
+            running_off: self.running.running_off.clone(),
             errors: self.errors,
         }
     }
@@ -315,8 +347,8 @@ impl SessionOptions {
     /// Returns the options of catalogs: those of the host, with the names of its tools.
     pub fn catalog_options(&self) -> CatalogOptions {
         let mut options = self.catalog.clone();
-        options.tool_name = self.names.load.clone();
-        options.name_argument = self.arguments.name.clone();
+        options.tool_name = self.tools.names.load.clone();
+        options.name_argument = self.tools.arguments.name.clone();
         options.file_tool = self.offered_name("read_skill_file");
         options.search_tool = self.offered_name("search_skills");
         options.list_tool = self.offered_name("list_skills");
@@ -329,7 +361,7 @@ impl SessionOptions {
     }
 
     fn clash_of_tools(&self) -> Option<&str> {
-        let (names, usual) = (self.names.all(), ToolNames::default());
+        let (names, usual) = (self.tools.names.all(), ToolNames::default());
         let usual = usual.all();
         let index = (0..names.len()).find(|index| {
             // A tool is always known by its usual name too, so no other may have it.
@@ -340,7 +372,7 @@ impl SessionOptions {
     }
 
     fn clash_of_arguments(&self) -> Option<&str> {
-        let ArgumentNames { name, skill, path, start_line, end_line } = &self.arguments;
+        let ArgumentNames { name, skill, path, start_line, end_line } = &self.tools.arguments;
         let tools: [&[&str]; 5] = [
             &["reference", "script", "asset", "force", name],
             &["directory", skill],

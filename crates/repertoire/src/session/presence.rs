@@ -39,7 +39,7 @@ impl ContextSkills<'_> {
         state.ledger.advance();
         let was_exposed = state.exposed.close(name.as_str());
         let was_active = state.ledger.unloaded(name) || was_exposed;
-        if was_active && self.session.options().unload == Unload::Evict {
+        if was_active && self.session.options().loading.unload == Unload::Evict {
             state.ledger.evicted(name);
         }
         was_active
@@ -104,7 +104,7 @@ impl ContextSkills<'_> {
 
     /// Returns `true` if the session tracks the skills in the context.
     pub(crate) fn keeps_account(&self) -> bool {
-        self.session.options().account == Account::Kept
+        self.session.options().loading.account == Account::Kept
     }
 
     /// Returns `true` if the ledger tracks the skill: it holds its name for this session.

@@ -14,6 +14,7 @@ use repertoire_model::{Digest, SkillName, reattach};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::session::LoadOptions;
 use crate::{FsOptions, FsProvider, Library};
 
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
@@ -92,7 +93,11 @@ impl Host {
         for skill in 0..NAMES.len() {
             write(&directory, skill, 0);
         }
-        let options = SessionOptions { render, reload, ..SessionOptions::default() };
+        let options = SessionOptions {
+            render,
+            loading: LoadOptions { reload, ..LoadOptions::default() },
+            ..SessionOptions::default()
+        };
         let library =
             block_on(Library::builder().provider(Arc::new(provider)).session_options(options).open())
                 .unwrap();
@@ -146,7 +151,7 @@ impl Host {
             Step::Load { skill, force } => {
                 let reply = self.call("load_skill", &json!({"name": NAMES[*skill], "force": force}));
                 if let Answer::Acknowledged(_) = reply.answer()
-                    && self.session.options().reload == Reload::ShortAck
+                    && self.session.options().loading.reload == Reload::ShortAck
                 {
                     assert!(
                         self.newest(NAMES[*skill]).is_some(),

@@ -93,13 +93,13 @@ pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> 
         return GatheredSkills::default();
     }
     let snapshot = session.registry().snapshot();
-    if session.options().requires == Requires::Hint {
+    if session.options().loading.requires == Requires::Hint {
         return named(session, &snapshot, entry, ids);
     }
     let mut walk = Walk {
         session,
         snapshot: &snapshot,
-        room: session.options().requires_max_tokens,
+        room: session.options().loading.requires_max_tokens,
         seen: HashSet::from([entry.name().clone()]),
         path: vec![entry.name().clone()],
         gathered: GatheredSkills::default(),

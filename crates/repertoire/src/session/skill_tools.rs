@@ -47,14 +47,16 @@ impl<'a> SkillTools<'a> {
     /// Returns `true` if models may call the tools of skills; it is the same for the whole session.
     pub fn are_offered(&self) -> bool {
         let resources = self.session.library().resources();
-        resources.runner.is_some() || !resources.handlers.is_empty() || self.session.options().host_runs_tools
+        resources.runner.is_some()
+            || !resources.handlers.is_empty()
+            || self.session.options().running.host_runs_tools
     }
 
     /// Returns `true` if later answers depend on the skills that were loaded, even without tracking of the
     /// context: their tools can be called, or they can be unloaded.
     pub fn remembers_loads(&self) -> bool {
         self.are_offered()
-            || (self.session.options().account == Account::None && self.session.is_on("unload_skill"))
+            || (self.session.options().loading.account == Account::None && self.session.is_on("unload_skill"))
     }
 
     /// Returns whether `name` is the name of a tool that a loaded skill brings along.
@@ -64,20 +66,21 @@ impl<'a> SkillTools<'a> {
 
     /// Returns the runner, unless the host runs everything itself.
     pub(super) fn runner(&self) -> Option<&'a Arc<dyn Runner>> {
-        self.session.library().runner().filter(|_| !self.session.options().host_runs_tools)
+        self.session.library().runner().filter(|_| !self.session.options().running.host_runs_tools)
     }
 
     /// Returns `true` if a model can call the tools of a loaded skill: under their own names, or with `call_skill_tool`.
     fn can_call_skill_tools(&self) -> bool {
         let options = self.session.options();
         self.are_offered()
-            && (options.exposure != ToolExposure::Stable || options.offered.includes("call_skill_tool"))
+            && (options.running.exposure != ToolExposure::Stable
+                || options.tools.offered.includes("call_skill_tool"))
     }
 
     /// Returns the reason why no command of the skill runs, whichever it is.
     fn refusal_of(&self, entry: &Entry) -> Option<RunRefusal> {
         match &self.session.library().resources().runner {
-            _ if self.session.options().host_runs_tools => None,
+            _ if self.session.options().running.host_runs_tools => None,
             None => Some(RunRefusal::Off),
             Some(runner) => (runner.trust(&entry.source) == Trust::Never).then_some(RunRefusal::Source),
         }
@@ -86,7 +89,7 @@ impl<'a> SkillTools<'a> {
     /// Returns the reason why `tool` cannot be called, if it would run something of a loaded skill, and the
     /// skill's address if the tool belongs to one.
     pub(super) fn refusal(&self, tool: &str) -> Option<(Option<String>, RunRefusal)> {
-        let names = &self.session.options().names;
+        let names = &self.session.options().tools.names;
         let is_ours =
             [names.call.as_str(), "call_skill_tool", names.run_script.as_str(), RUN].contains(&tool);
         if is_ours {
@@ -165,8 +168,8 @@ impl<'a> SkillTools<'a> {
                 };
                 let schema = runner.and_then(|runner| runner.python_tools(entry, &Digest::of(python)));
                 // A host that runs tools itself and has no record of approvals describes them to its models itself.
-                let is_known =
-                    self.session.library().runner().is_some() || !self.session.options().host_runs_tools;
+                let is_known = self.session.library().runner().is_some()
+                    || !self.session.options().running.host_runs_tools;
                 if schema.is_none() && is_known {
                     declared.notes.extend(self.unread_python(entry));
                 }
@@ -191,7 +194,10 @@ impl<'a> SkillTools<'a> {
             }
             let is_hosts = self.host_handler(entry, &tool.name).is_some();
             let is_handled = || is_hosts || Handler::of(tool, files, python).is_some();
-            if !self.session.options().host_runs_tools && refusal != Some(RunRefusal::Off) && !is_handled() {
+            if !self.session.options().running.host_runs_tools
+                && refusal != Some(RunRefusal::Off)
+                && !is_handled()
+            {
                 return false;
             }
             declared.names.push(tool.name.clone());
@@ -263,7 +269,7 @@ impl<'a> SkillTools<'a> {
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
         };
-        let schemas = match self.session.options().exposure {
+        let schemas = match self.session.options().running.exposure {
             ToolExposure::Stable => toolbox.tools.iter().map(schema).collect(),
             ToolExposure::Append | ToolExposure::Dynamic => Vec::new(),
         };
@@ -277,9 +283,9 @@ impl<'a> SkillTools<'a> {
         }
         let mut notes = Vec::new();
         let mut state = self.session.state();
-        if self.session.options().exposure != ToolExposure::Stable {
+        if self.session.options().running.exposure != ToolExposure::Stable {
             let is_other = |name: &&str| state.exposed.owner(name).is_some_and(|owner| owner != address);
-            let call = &self.session.options().names.call;
+            let call = &self.session.options().tools.names.call;
             let how = if self.session.is_on("call_skill_tool") {
                 format!("is called with `{call}`, and what it takes is in its {TOOLBOX_FILE}")
             } else {

@@ -49,7 +49,7 @@ impl<'a> Arguments<'a> {
     }
 
     fn names<'p>(&self, parameter: &Parameter<'p>) -> impl Iterator<Item = &'p str> + use<'p> {
-        let aliases = if self.options.argument_aliases { parameter.aliases } else { &[] };
+        let aliases = if self.options.tools.argument_aliases { parameter.aliases } else { &[] };
         [parameter.name].into_iter().chain(aliases.iter().copied())
     }
 

@@ -8,7 +8,7 @@ use super::definition::{Definition, text};
 use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
-use crate::session::{Session, SessionOptions};
+use crate::session::{Session, SessionOptions, ToolOptions};
 
 /// The input for the definition of a built-in tool.
 pub(crate) struct DefinitionContext<'a> {
@@ -31,7 +31,7 @@ pub(crate) struct Builtin {
 
 impl Builtin {
     pub(crate) fn definition(&self, context: &DefinitionContext<'_>) -> Definition {
-        let SessionOptions { names, descriptions, .. } = context.options;
+        let ToolOptions { names, descriptions, .. } = &context.options.tools;
         let (description, mut input_schema) = (self.define)(context);
         let required = input_schema["required"].clone();
         if let (Some(properties), Some(required)) =

@@ -19,7 +19,7 @@ pub(super) const TOOL: Builtin =
     Builtin { canonical: "call_skill_tool", kind: EventKind::SkillToolCalled, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
-    let skill = context.options.arguments.skill.as_str();
+    let skill = context.options.tools.arguments.skill.as_str();
     let arguments = json!({"type": "object", "description": "Its arguments, as its schema says"});
     let properties = vec![
         (skill, text("Skill name; the skill must be loaded")),
@@ -33,7 +33,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
 
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
-        let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
+        let skill = Parameter { name: &session.options().tools.arguments.skill, aliases: SKILL_ALIASES };
         arguments.only(&[skill, TOOL_NAME, ARGUMENTS])?;
         let tool = arguments.required_text(&TOOL_NAME)?;
         session.skill_tools().call(arguments.skill(&skill)?, tool, &arguments.object(&ARGUMENTS)?).await

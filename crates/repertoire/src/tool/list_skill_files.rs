@@ -24,7 +24,7 @@ pub(super) const TOOL: Builtin =
     Builtin { canonical: "list_skill_files", kind: EventKind::FilesListed, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
-    let skill = context.options.arguments.skill.as_str();
+    let skill = context.options.tools.arguments.skill.as_str();
     let properties = vec![
         (skill, text("Skill name")),
         (DIRECTORY.name, text("Only files below this directory of the skill")),
@@ -34,7 +34,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
 
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
-        let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
+        let skill = Parameter { name: &session.options().tools.arguments.skill, aliases: SKILL_ALIASES };
         arguments.only(&[skill, DIRECTORY])?;
         let (asked, directory) = (arguments.skill(&skill)?, arguments.text(&DIRECTORY)?);
         let entry = session.lookup().find(asked).await?;

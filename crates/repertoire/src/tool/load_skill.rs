@@ -28,14 +28,14 @@ pub(crate) const TOOL: Builtin =
     Builtin { canonical: "load_skill", kind: EventKind::SkillLoaded, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
-    let name = context.options.arguments.name.as_str();
+    let name = context.options.tools.arguments.name.as_str();
     let mut properties = vec![(name, skill_name(context))];
-    if context.options.bucket_arguments {
+    if context.options.tools.bucket_arguments {
         properties.push(("reference", text("Return this file of references/ instead")));
         properties.push(("script", text("Return the text of this file of scripts/ instead; nothing is run")));
         properties.push(("asset", text("Return this file of assets/ instead")));
     }
-    if context.options.account == Account::Kept {
+    if context.options.loading.account == Account::Kept {
         properties.push((
             FORCE.name,
             json!({"type": "boolean", "description": "Return the instructions even if they were returned before"}),
@@ -104,7 +104,7 @@ fn about(answer: Answer, entry: &Entry, resources: Resources) -> Answer {
 
 /// The argument that names the skill.
 fn name(session: &Session) -> Parameter<'_> {
-    Parameter { name: &session.options().arguments.name, aliases: SKILL_ALIASES }
+    Parameter { name: &session.options().tools.arguments.name, aliases: SKILL_ALIASES }
 }
 
 fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<LoadArguments<'a>, FaultKind> {
@@ -112,17 +112,17 @@ fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<LoadArgument
     let name = name(session);
     let mut parameters = vec![name];
     // Without an account of the context the argument is not documented, but it does no harm.
-    if options.account == Account::Kept || arguments.is_given(&FORCE) {
+    if options.loading.account == Account::Kept || arguments.is_given(&FORCE) {
         parameters.push(FORCE);
     }
-    if options.bucket_arguments {
+    if options.tools.bucket_arguments {
         parameters.extend(BUCKETS.map(|(_, parameter)| parameter));
     }
     arguments.only(&parameters)?;
     let skill = arguments.skill(&name)?;
     let mut files = Vec::new();
     for (kind, parameter) in &BUCKETS {
-        let written = arguments.text(parameter)?.filter(|_| options.bucket_arguments);
+        let written = arguments.text(parameter)?.filter(|_| options.tools.bucket_arguments);
         files.extend(written.map(|written| (*kind, written)));
     }
     Ok(LoadArguments { skill, files, force: arguments.switch(&FORCE)? })

@@ -26,7 +26,7 @@ pub(super) const TOOL: Builtin =
     Builtin { canonical: "read_skill_file", kind: EventKind::FileRead, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
-    let names = &context.options.arguments;
+    let names = &context.options.tools.arguments;
     let line = |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
     let properties = vec![
         (names.skill.as_str(), text_schema("Skill name")),
@@ -62,7 +62,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
 }
 
 fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<ReadArguments<'a>, FaultKind> {
-    let names = &session.options().arguments;
+    let names = &session.options().tools.arguments;
     let skill = Parameter { name: &names.skill, aliases: SKILL_ALIASES };
     let path = Parameter { name: &names.path, aliases: PATH_ALIASES };
     let start = Parameter { name: &names.start_line, aliases: START_ALIASES };
@@ -93,7 +93,7 @@ pub(super) async fn read(
         let kind = content.binary.unwrap_or_else(|| media_type(path.as_str(), &content.bytes)).to_owned();
         return Err(FaultKind::Binary { path: path.to_string(), media_type: kind, size: content.size });
     };
-    let (shown, truncation) = cut(whole, session.options().read_bytes, content.first_line);
+    let (shown, truncation) = cut(whole, session.options().tools.read_bytes, content.first_line);
     let lines_shown = if truncation.is_some() { shown.split_inclusive('\n').count() } else { content.lines };
     let text = shown.to_owned();
     let FileContent { size, first_line, total_lines, .. } = content;

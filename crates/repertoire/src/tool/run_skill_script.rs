@@ -19,7 +19,7 @@ pub(super) const TOOL: Builtin =
     Builtin { canonical: "run_skill_script", kind: EventKind::ScriptRun, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
-    let names = &context.options.arguments;
+    let names = &context.options.tools.arguments;
     let list = json!({"type": "array", "items": {"type": "string"}, "description": "Its arguments"});
     let properties = vec![
         (names.skill.as_str(), text("Skill name; the skill must be loaded")),
@@ -33,7 +33,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
 
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
-        let names = &session.options().arguments;
+        let names = &session.options().tools.arguments;
         let skill = Parameter { name: &names.skill, aliases: SKILL_ALIASES };
         let path = Parameter { name: &names.path, aliases: PATH_ALIASES };
         arguments.only(&[skill, path, ARGS, STDIN])?;

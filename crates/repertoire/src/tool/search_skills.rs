@@ -77,7 +77,7 @@ async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
         ..EventDetails::default()
     };
     let tag = request.tag.as_deref().map(quoted);
-    let shows_paths = session.options().show_location;
+    let shows_paths = session.options().loading.show_location;
     let results = SearchResults { query, tag, ignored_tag, results, shows_paths };
     ToolReply { answer: Answer::Results(results), details }
 }

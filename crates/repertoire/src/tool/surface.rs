@@ -20,8 +20,8 @@ pub(crate) const OPTIONAL_ARGUMENTS: [&str; 10] =
 /// use repertoire::SessionOptions;
 /// use repertoire::tool::OfferedTools;
 /// let mut options = SessionOptions::default();
-/// options.offered = OfferedTools::Minimal;
-/// assert!(options.offered.includes("load_skill") && !options.offered.includes("list_skills"));
+/// options.tools.offered = OfferedTools::Minimal;
+/// assert!(options.tools.offered.includes("load_skill") && !options.tools.offered.includes("list_skills"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum OfferedTools {

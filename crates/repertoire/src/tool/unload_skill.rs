@@ -17,7 +17,7 @@ pub(super) const TOOL: Builtin =
     Builtin { canonical: "unload_skill", kind: EventKind::SkillUnloaded, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
-    let name = context.options.arguments.name.as_str();
+    let name = context.options.tools.arguments.name.as_str();
     let description =
         "Deactivate a loaded skill that is no longer needed. Its text may be dropped from the context later.";
     (description.to_owned(), object(vec![(name, text("Name of a loaded skill"))], &[name]))
@@ -25,7 +25,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
 
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
-        let parameter = Parameter { name: &session.options().arguments.name, aliases: SKILL_ALIASES };
+        let parameter = Parameter { name: &session.options().tools.arguments.name, aliases: SKILL_ALIASES };
         arguments.only(&[parameter])?;
         let asked = arguments.skill(&parameter)?;
         // A skill that is in the context can be unloaded even if it is gone from the library.

@@ -3,9 +3,9 @@
 
 /// Returns options with some fields set; the type cannot be written as a literal outside of its crate.
 macro_rules! options {
-    ($base:expr; $($field:ident = $value:expr),+ $(,)?) => {{
+    ($base:expr; $($($field:ident).+ = $value:expr),+ $(,)?) => {{
         let mut options = $base;
-        $(options.$field = $value;)+
+        $(options.$($field).+ = $value;)+
         options
     }};
 }
@@ -191,7 +191,7 @@ impl World {
 }
 
 fn harness() -> SessionOptions {
-    options!(SessionOptions::default(); render = Render::Text, exposure = ToolExposure::Dynamic)
+    options!(SessionOptions::default(); render = Render::Text, running.exposure = ToolExposure::Dynamic)
 }
 
 fn load(session: &Session, name: &str) -> String {
@@ -319,7 +319,7 @@ fn the_list_of_tools_is_stable_appended_to_or_sorted() {
     );
     world.write("zoo/tools.py", "def b_feed(): pass\ndef a_count(): pass\n");
     let of = |exposure| {
-        world.session_of(world.options(), options!(SessionOptions::default(); exposure = exposure))
+        world.session_of(world.options(), options!(SessionOptions::default(); running.exposure = exposure))
     };
 
     let stable = of(ToolExposure::Stable);

@@ -32,7 +32,7 @@ fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
 #[test]
 fn nothing_runs_before_approval_and_any_change_ends_it() {
     let world = World::with_maths();
-    let options = options!(SessionOptions::default(); render = Render::Text, approve_command = Some("rep approve".to_owned()));
+    let options = options!(SessionOptions::default(); render = Render::Text, running.approve_command = Some("rep approve".to_owned()));
     let session = world.session_of(asking(&world), options);
     load(&session, "maths");
     let add = || call(&session, "maths", "add", json!({"a": 1, "b": 2}));
@@ -60,7 +60,8 @@ fn loading_says_that_tools_wait_for_an_approval_and_how_to_give_it() {
     let world = World::with_maths();
     let load_with = |executor: ExecutorOptions| {
         let command = Some("rep approve".to_owned());
-        let options = options!(SessionOptions::default(); render = Render::Text, approve_command = command);
+        let options =
+            options!(SessionOptions::default(); render = Render::Text, running.approve_command = command);
         let session = world.session_of(executor, options);
         let text = load(&session, "maths");
         assert!(text.starts_with("Loaded skill 'maths' with 3 tools: add, fail, table\n\n"), "{text}");
@@ -206,7 +207,7 @@ fn loading_one_more_skill_never_widens_the_limit() {
     let options =
         ExecutorOptions { trust: TrustLevels::default().with("test", Trust::Trusted), ..world.options() };
     let provider = FsProvider::new(FsOptions::new("less", less.path()));
-    let session = options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active);
+    let session = options!(SessionOptions::default(); running.tool_ceiling = ToolCeiling::Active);
     let registry = world.builder(options).provider(Arc::new(provider)).session_options(session);
     let session = block_on(block_on(registry.open()).unwrap().session()).unwrap();
     for name in ["maths", "narrow", "wide"] {
@@ -229,8 +230,7 @@ fn active_skills_may_limit_what_is_called() {
     };
     with("narrow", "Read Bash(git:*) ta*");
     with("other", "Bash(git:*) table");
-    let options =
-        options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active, render = Render::Text);
+    let options = options!(SessionOptions::default(); running.tool_ceiling = ToolCeiling::Active, render = Render::Text);
     let session = world.session_of(world.options(), options);
     load(&session, "maths");
     assert_eq!(session.skill_tools().ceiling(), None);
@@ -293,7 +293,8 @@ fn left_out_tools_of_a_required_skill_are_reported() {
     world.skill("add");
     let text = "---\nname: main\ndescription: Counts. Use when something is counted.\nrequires: [maths]\n---\n# Main\n";
     world.write("main/SKILL.md", text);
-    let options = options!(SessionOptions::default(); requires = repertoire::session::Requires::AutoLoad);
+    let options =
+        options!(SessionOptions::default(); loading.requires = repertoire::session::Requires::AutoLoad);
     let session = world.session_of(world.options(), options);
     let loaded = load(&session, "main");
     assert!(
@@ -312,7 +313,7 @@ fn two_tools_of_one_name_can_both_be_called() {
             "other/schema.json",
             r#"[{"name": "add", "description": "A.", "command": ["echo", "other"]}]"#,
         );
-        let session = world.session_of(world.options(), options!(harness(); exposure = exposure));
+        let session = world.session_of(world.options(), options!(harness(); running.exposure = exposure));
         load(&session, "maths");
         let before = names(&session);
         assert!(!before.contains(&"call_skill_tool".to_owned()));

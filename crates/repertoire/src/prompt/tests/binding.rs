@@ -6,6 +6,7 @@ use repertoire_model::Digest;
 use repertoire_model::scope::Pattern;
 
 use crate::prompt::*;
+use crate::session::LoadOptions;
 use crate::*;
 
 fn registry() -> Registry {
@@ -109,7 +110,10 @@ fn a_bound_skill_equals_the_answer_of_load_skill() {
         .with_resource("scripts/run.py", "print()\n");
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![skill]));
     for include_frontmatter in [false, true] {
-        let options = SessionOptions { include_frontmatter, ..SessionOptions::default() };
+        let options = SessionOptions {
+            loading: LoadOptions { include_frontmatter, ..LoadOptions::default() },
+            ..SessionOptions::default()
+        };
         let library = pollster::block_on(
             crate::Library::builder().provider(Arc::clone(&provider)).session_options(options.clone()).open(),
         )

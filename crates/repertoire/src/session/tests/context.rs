@@ -1,5 +1,6 @@
 //! Tests of tracking the context and of changes in it.
 
+use crate::session::LoadOptions;
 use pollster::block_on;
 use std::time::Instant;
 
@@ -51,8 +52,14 @@ fn p1_skills_that_were_given_are_not_offered_to_a_host_without_a_transcript() {
     let library = SkillDirectory::new(&["alpha"]);
     library.skill("rust", "paths: \"*.rs\"\n", "Borrow.\n");
     library.skill("cargo", "paths: Cargo.toml\nrequires: [rust]\n", "Build.\n");
-    let options =
-        SessionOptions { account: Account::None, requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let options = SessionOptions {
+        loading: LoadOptions {
+            account: Account::None,
+            requires: Requires::AutoLoad,
+            ..LoadOptions::default()
+        },
+        ..SessionOptions::default()
+    };
     let session = library.session_with(options);
     load(&session, "alpha");
     load(&session, "cargo");

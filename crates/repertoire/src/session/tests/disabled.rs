@@ -1,6 +1,7 @@
 //! Tests of skills that the policy disables.
 
 use super::*;
+use crate::session::ScopeOptions;
 
 const BROKEN: &str = "---\nname: [\n---\n";
 
@@ -16,7 +17,10 @@ fn disabled_skills_do_not_exist_for_a_model() {
     library.write("secret-ruin/SKILL.md", BROKEN);
     let opened = without(&library, &["secret-*"]);
     for options in [DenyStyle::NotFound, DenyStyle::NotPermitted] {
-        let options = SessionOptions { deny_style: options, ..SessionOptions::default() };
+        let options = SessionOptions {
+            scope: ScopeOptions { deny_style: options, ..ScopeOptions::default() },
+            ..SessionOptions::default()
+        };
         let builder = library.builder().disabled([Pattern::new("secret-*").unwrap()]);
         let session = block_on(block_on(builder.session_options(options).open()).unwrap().session()).unwrap();
         let tools: Vec<String> = session.tools().iter().map(|it| it.input_schema.to_string()).collect();

@@ -4,6 +4,7 @@ use super::*;
 use std::collections::BTreeSet;
 
 use crate::event::{CallOrigin, Event, Surface, Via};
+use crate::session::LoadOptions;
 use crate::tool::BUILTINS;
 
 /// A skill with files, one that requires it, one that is bound to an agent, and one that is broken.
@@ -88,8 +89,8 @@ fn every_built_in_tool_has_an_event() {
 fn every_way_of_a_session_has_an_event_with_all_its_fields() {
     let library = skills();
     let options = SessionOptions {
-        requires: Requires::AutoLoad,
         surface: Surface::Session,
+        loading: LoadOptions { requires: Requires::AutoLoad, ..LoadOptions::default() },
         ..SessionOptions::default()
     };
     let agent = Agent { uses_skills: vec!["bound".to_owned()], ..Agent::new("builder") };

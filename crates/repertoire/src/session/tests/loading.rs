@@ -1,5 +1,6 @@
 //! Loading and unloading skills.
 
+use crate::session::LoadOptions;
 use pollster::block_on;
 use repertoire_model::Policy;
 use repertoire_model::policy::Duplicates;
@@ -69,14 +70,20 @@ fn skills_that_require_others_say_so_or_bring_them() {
     let again = block_on(session.call("load_skill", &json!({"name": "middle"})));
     assert!(!again.text().contains("This skill requires"), "{}", again.text());
 
-    let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let options = SessionOptions {
+        loading: LoadOptions { requires: Requires::AutoLoad, ..LoadOptions::default() },
+        ..SessionOptions::default()
+    };
     let session = library.session_with(options.clone());
     let text = load(&session, "top");
     let place = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("{needle} in {text}"));
     assert!(place("Do base.") < place("Use base.") && place("Use base.") < place("Use all."));
     assert_eq!(session.context().loaded().len(), 3);
 
-    let session = library.session_with(SessionOptions { requires_max_tokens: 1, ..options });
+    let session = library.session_with(SessionOptions {
+        loading: LoadOptions { requires_max_tokens: 1, ..options.loading },
+        ..options
+    });
     let text = load(&session, "top");
     assert!(text.contains("This skill requires: base, middle."), "{text}");
     assert_eq!(session.context().loaded().len(), 1);
@@ -88,7 +95,10 @@ fn cycles_of_required_skills_are_reported() {
     library.skill("a", "requires: [b]\n", "# A\n");
     library.skill("b", "requires: [a]\n", "# B\n");
     for requires in Requires::ALL {
-        let session = library.session_with(SessionOptions { requires, ..SessionOptions::default() });
+        let session = library.session_with(SessionOptions {
+            loading: LoadOptions { requires, ..LoadOptions::default() },
+            ..SessionOptions::default()
+        });
         let text = load(&session, "a");
         assert!(text.contains("Skills that require each other: a, b, a."), "{text}");
     }
@@ -295,7 +305,10 @@ fn a_required_skill_that_hides_another_is_announced() {
     let library = SkillDirectory::new(&["git"]);
     library.skill("flow", "requires: [git]\n", "Flow.\n");
     let user = MemoryProvider::new("user:.claude/skills", vec![definition("git", "Of the user.\n")]);
-    let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let options = SessionOptions {
+        loading: LoadOptions { requires: Requires::AutoLoad, ..LoadOptions::default() },
+        ..SessionOptions::default()
+    };
     let opened =
         block_on(library.builder().provider(Arc::new(user)).session_options(options).open()).unwrap();
     let session = block_on(opened.session()).unwrap();
@@ -370,7 +383,10 @@ fn a_call_that_is_dropped_has_given_nothing() {
         let tools = r#"[{"name": "go", "description": "Goes."}]"#;
         let base = definition("base", "# Base\n").with_resource("schema.json", tools);
         let provider = Stuck(MemoryProvider::new("test", vec![top, base]), step);
-        let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+        let options = SessionOptions {
+            loading: LoadOptions { requires: Requires::AutoLoad, ..LoadOptions::default() },
+            ..SessionOptions::default()
+        };
         let go = |_: &serde_json::Map<String, Value>| Ok("done".to_owned());
         let builder = Library::builder().provider(Arc::new(provider)).session_options(options);
         let opened = block_on(builder.handler("base", "go", Arc::new(go)).open()).unwrap();

@@ -6,6 +6,7 @@ use repertoire_model::answer::ErrorStyle;
 use repertoire_model::catalog::{Format, Tokenizer};
 
 use crate::proposal::{ProposalRules, Proposer};
+use crate::session::{LoadOptions, RunningOptions, ToolOptions};
 use crate::store::{LazyStore, MemoryStore, Store};
 use crate::tool::{Definition, OfferedTools};
 
@@ -74,9 +75,12 @@ fn a_call_of_a_skill_outside_the_scope_is_one_of_an_unknown_tool() {
 #[test]
 fn skill_as_tool_explain_answers_with_the_call_to_make() {
     let library = SkillDirectory::new(&["alpha"]);
-    let mut options = SessionOptions { skill_as_tool: SkillAsTool::Explain, ..SessionOptions::default() };
-    options.names.load = "activate".to_owned();
-    options.arguments.name = "skill".to_owned();
+    let mut options = SessionOptions {
+        tools: ToolOptions { skill_as_tool: SkillAsTool::Explain, ..ToolOptions::default() },
+        ..SessionOptions::default()
+    };
+    options.tools.names.load = "activate".to_owned();
+    options.tools.arguments.name = "skill".to_owned();
     let session = library.session_with(options.clone());
     let reply = block_on(session.call("alpha", &json!({})));
     let call = r#"{"name": "activate", "arguments": {"skill": "alpha"}}"#;
@@ -216,7 +220,10 @@ fn search_skills_ignores_a_tag_that_no_skill_has() {
 #[test]
 fn schemas_name_the_skills_of_the_catalog_for_the_task() {
     let skills = (0..40).map(|number| SkillDefinition::new(format!("skill-{number}"), "Does it.", "Do.\n"));
-    let mut options = SessionOptions { enum_limit: 20, ..SessionOptions::default() };
+    let mut options = SessionOptions {
+        tools: ToolOptions { enum_limit: 20, ..ToolOptions::default() },
+        ..SessionOptions::default()
+    };
     options.catalog.budget_tokens = Some(300);
     let provider = MemoryProvider::new("memory", skills.collect());
     let builder = Library::builder().provider(provider).searcher(WordSearcher).session_options(options);
@@ -247,7 +254,13 @@ fn schemas_name_the_skills_as_long_as_they_are_few() {
         load.input_schema["properties"]["name"]["enum"].clone()
     };
     assert_eq!(names(SessionOptions::default()), json!(["alpha", "beta"]));
-    assert_eq!(names(SessionOptions { enum_limit: 1, ..SessionOptions::default() }), Value::Null);
+    assert_eq!(
+        names(SessionOptions {
+            tools: ToolOptions { enum_limit: 1, ..ToolOptions::default() },
+            ..SessionOptions::default()
+        }),
+        Value::Null
+    );
 }
 
 #[test]
@@ -293,13 +306,13 @@ fn names_of_tools_and_arguments_must_be_distinct() {
         assert_eq!(opened.is_err(), clash.is_some());
     };
     check(|_| {}, None);
-    check(|options| options.names.load = "read_skill".to_owned(), None);
-    check(|options| options.names.load = "list_skills".to_owned(), Some("list_skills"));
-    check(|options| options.names.list = options.names.load.clone(), Some("load_skill"));
-    check(|options| options.arguments.name = "force".to_owned(), Some("force"));
-    check(|options| options.arguments.skill = "path".to_owned(), Some("path"));
-    check(|options| options.arguments.skill = "directory".to_owned(), Some("directory"));
-    check(|options| options.arguments.skill = "name".to_owned(), None);
+    check(|options| options.tools.names.load = "read_skill".to_owned(), None);
+    check(|options| options.tools.names.load = "list_skills".to_owned(), Some("list_skills"));
+    check(|options| options.tools.names.list = options.tools.names.load.clone(), Some("load_skill"));
+    check(|options| options.tools.arguments.name = "force".to_owned(), Some("force"));
+    check(|options| options.tools.arguments.skill = "path".to_owned(), Some("path"));
+    check(|options| options.tools.arguments.skill = "directory".to_owned(), Some("directory"));
+    check(|options| options.tools.arguments.skill = "name".to_owned(), None);
 }
 
 #[test]
@@ -383,8 +396,11 @@ fn x28_licence_compatibility_and_allowed_tools_are_given_as_written_in_every_ren
 fn h27_instructions_with_frontmatter_follow_the_sentence_at_once() {
     let library = SkillDirectory::new(&[]);
     library.skill("alpha", "license: MIT\n", "Do.\n");
-    let options =
-        SessionOptions { render: Render::Text, include_frontmatter: true, ..SessionOptions::default() };
+    let options = SessionOptions {
+        render: Render::Text,
+        loading: LoadOptions { include_frontmatter: true, ..LoadOptions::default() },
+        ..SessionOptions::default()
+    };
     let text = load(&library.session_with(options), "alpha");
     assert!(
         text.starts_with("Loaded skill 'alpha' with 0 tools: \n\nDocumentation:\n---\nname: alpha\n"),
@@ -421,7 +437,10 @@ fn h30_the_minimal_surface_is_load_skill_with_a_name() {
     let names = ["docx", "git", "mail", "pdf", "search", "shell", "web", "xlsx"];
     let library = SkillDirectory::new(&names);
     library.write("git/references/guide.md", "one\n");
-    let options = SessionOptions { offered: OfferedTools::Minimal, ..SessionOptions::default() };
+    let options = SessionOptions {
+        tools: ToolOptions { offered: OfferedTools::Minimal, ..ToolOptions::default() },
+        ..SessionOptions::default()
+    };
     let session = library.session_with(options);
     let tools = session.tools();
     let [load] = &*tools else { panic!("{tools:?}") };
@@ -502,7 +521,10 @@ fn x15_y33_an_agent_has_tools_of_its_own() {
 #[test]
 fn an_agent_is_offered_no_tool_that_the_library_does_not_offer() {
     let library = SkillDirectory::new(&["alpha"]);
-    let options = SessionOptions { offered: only(&["list_skills"]), ..SessionOptions::default() };
+    let options = SessionOptions {
+        tools: ToolOptions { offered: only(&["list_skills"]), ..ToolOptions::default() },
+        ..SessionOptions::default()
+    };
     let mut wide = Agent::new("wide");
     wide.tools.offered = only(&["list_skills", "read_skill_file"]);
     let mut narrow = Agent::new("narrow");
@@ -531,7 +553,10 @@ fn h27_a_skill_whose_tools_do_not_run_says_so() {
     library.write("pdf/schema.json", FILL);
     library.write("pdf/tools.py", "def fill():\n    pass\n\ndef merge():\n    pass\n");
     let off = "Running is off. Set `x = true`, or go on without it.";
-    let mut options = SessionOptions { running_off: Some(off.to_owned()), ..SessionOptions::default() };
+    let mut options = SessionOptions {
+        running: RunningOptions { running_off: Some(off.to_owned()), ..RunningOptions::default() },
+        ..SessionOptions::default()
+    };
     let session = library.session_with(options.clone());
     assert!(
         load(&session, "pdf").contains(&format!("Its tools cannot be called. {off}")),
@@ -564,9 +589,12 @@ fn h27_a_skill_whose_tools_do_not_run_says_so() {
 fn h29_a_host_with_its_own_handlers_gets_the_schemas_of_loaded_skills() {
     let library = SkillDirectory::new(&["pdf"]);
     library.write("pdf/schema.json", FILL);
-    let mut options = SessionOptions { host_runs_tools: true, ..SessionOptions::default() };
-    options.offered = OfferedTools::Minimal;
-    options.exposure = ToolExposure::Dynamic;
+    let mut options = SessionOptions {
+        running: RunningOptions { host_runs_tools: true, ..RunningOptions::default() },
+        ..SessionOptions::default()
+    };
+    options.tools.offered = OfferedTools::Minimal;
+    options.running.exposure = ToolExposure::Dynamic;
     options.catalog.format = Format::Menu;
     options.render = Render::Text;
     let session = library.session_with(options);
@@ -592,8 +620,12 @@ fn h30_a_note_about_a_shared_name_of_tools_names_no_tool_that_is_not_offered() {
         (OfferedTools::All, "this one is called with `call_skill_tool`, "),
         (OfferedTools::Minimal, "this one cannot be called."),
     ] {
-        let mut options = SessionOptions { host_runs_tools: true, offered, ..SessionOptions::default() };
-        options.exposure = ToolExposure::Dynamic;
+        let mut options = SessionOptions {
+            running: RunningOptions { host_runs_tools: true, ..RunningOptions::default() },
+            tools: ToolOptions { offered, ..ToolOptions::default() },
+            ..SessionOptions::default()
+        };
+        options.running.exposure = ToolExposure::Dynamic;
         let session = library.session_with(options);
         load(&session, "one");
         let text = load(&session, "two");
@@ -615,7 +647,10 @@ fn h28_unloading_a_skill_that_is_not_loaded() {
 fn the_rest_of_a_file_is_offered_by_a_tool_that_the_model_has() {
     let library = SkillDirectory::new(&["alpha"]);
     library.write("alpha/references/big.md", &"0123456789\n".repeat(5));
-    let options = |offered| SessionOptions { read_bytes: 30, offered, ..SessionOptions::default() };
+    let options = |offered| SessionOptions {
+        tools: ToolOptions { read_bytes: 30, offered, ..ToolOptions::default() },
+        ..SessionOptions::default()
+    };
     let asked = json!({"name": "alpha", "reference": "big.md"});
     for (offered, expect) in [
         (OfferedTools::All, "To read on, call read_skill_file with start_line=3."),
