@@ -16,8 +16,7 @@ pub(crate) use repertoire_app::Error as CliError;
 /// The most errors of a file that are shown.
 const MAX_FAULTS_SHOWN: usize = 50;
 
-/// Returns the error about changes that were not written without consent; `hint` is for programs that
-/// cannot be asked.
+/// Returns the error about changes that were not written without consent; `hint` is for programs.
 pub(crate) fn not_written(consent: Consent, changes: &str, hint: &str) -> CliError {
     let error = CliError::no(format!("nothing was written: {changes}"));
     if consent == Consent::Unasked { error.hint(hint) } else { error }

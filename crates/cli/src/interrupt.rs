@@ -43,8 +43,7 @@ impl Interrupt {
     }
 }
 
-/// Calls `act`, on a thread of its own, whenever the program is asked to end. From then on it does not end by
-/// itself.
+/// Calls `act`, on a thread of its own, when the program is asked to end. It no longer ends by itself.
 ///
 /// Signals that were ignored at the start, as `nohup` does, stay ignored.
 pub(crate) fn on_interrupt(mut act: impl FnMut(Interrupt) + Send + 'static) -> Result<(), CliError> {

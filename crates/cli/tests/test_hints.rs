@@ -124,7 +124,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Runs `path` in a new home, and follows what its last command advises. Commands after the first are hints.
+    /// Runs `path` in a new home, and follows what its last command advises. Commands after the first are
+    /// hints.
     fn follow(&mut self, path: &[String]) {
         let sandbox = (self.home)();
         let (mut found, mut states, mut output) = (String::new(), Vec::new(), String::new());

@@ -42,8 +42,7 @@ pub struct DescribedSkill {
 }
 
 impl Delta {
-    /// Returns the changes from the skills `old` to the skills `new`, each a name and a description, in any
-    /// order.
+    /// Returns the changes from the skills `old` to the skills `new`, names and descriptions in any order.
     ///
     /// ```
     /// use repertoire_model::delta::Delta;

@@ -228,8 +228,7 @@ impl Policy {
         }
     }
 
-    /// Returns this policy with the severities of the publish check: those of a strict client of a served
-    /// library.
+    /// Returns this policy with the severities of the publish check: those of a strict client.
     ///
     /// Other settings can make it stricter, never laxer: clients elsewhere do not know them.
     pub fn for_publishing(self) -> Self {

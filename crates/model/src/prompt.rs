@@ -46,8 +46,7 @@ impl Fragment {
 
     /// Returns the text of the part without the line breaks around it.
     fn trimmed(&self) -> &str {
-        // A blank part is empty; but the blanks at the start of a first line may be part of a list or of
-        // code.
+        // A blank part is empty; but blanks at the start of a first line may be part of a list or code.
         if self.text.trim().is_empty() { "" } else { self.text.trim_matches(['\n', '\r']) }
     }
 }

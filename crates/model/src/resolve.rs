@@ -73,8 +73,7 @@ pub struct Resolution {
 /// Of the representatives one is active and the others are shadowed. Disabled skills take no part.
 ///
 /// It sorts instead of using hash tables: candidates of one source come sorted and mostly under the names of
-/// their directories, so that sorting them again takes one comparison each, and no choice of names makes it
-/// slow.
+/// their directories, so that sorting them again takes one comparison each, whatever the names are.
 pub fn resolve(candidates: &[NameCandidate<'_>], policy: &Policy) -> Resolution {
     let set_aside = Verdict::Distinct { state: State::Quarantined, diagnostic: None };
     let mut verdicts = vec![set_aside; candidates.len()];

@@ -1,8 +1,8 @@
 //! A report on the usage of skills: what is used, what is not, and what it costs.
 //!
 //! Usage belongs to a skill, which is known by its [identity](Entry::record_identity), and not to all skills
-//! of a name. The functions here are pure: the counts come from a [`Journal`](crate::store::Journal), and the
-//! time is given.
+//! of a name. The functions here are pure: counts come from a [`Journal`](crate::store::Journal), and time is
+//! given.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

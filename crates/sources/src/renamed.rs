@@ -16,7 +16,7 @@ const MAX_COMPARED: usize = 1000;
 
 /// Returns the one of `candidates` that `locked`, which its source does not have any more under its name, has
 /// become: the one in the same directory, or else the one that is most like it. `files` are its files, if
-/// they are known.
+/// known.
 pub(crate) fn renamed<'f>(
     locked: &LockedSkill,
     files: Option<&SkillFiles>,

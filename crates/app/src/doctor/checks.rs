@@ -368,8 +368,7 @@ pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
     if others == 0 { names.join(", ") } else { format!("{} and {others} more", names.join(", ")) }
 }
 
-/// Returns the reason that `entry` was set aside: an error of its own, or else that of the resolution, which
-/// comes last.
+/// Returns the reason that `entry` was set aside: an error of its own, or else that of the resolution.
 fn why(entry: &Entry) -> String {
     let error = entry.diagnostics().find(|found| found.severity == Severity::Error);
     error.or(entry.diagnostics().next_back()).map(|found| found.message.clone()).unwrap_or_default()

@@ -50,8 +50,7 @@ pub(crate) struct ListArgs {
     /// Reads repertoire.lock of `rep add`, skills-lock.json and .skill-lock.json of `npx skills`,
     /// apm.lock.yaml, agents.lock of dotagents, what `gh skill` writes into the frontmatter, .openskills.json
     /// and .clawhub/origin.json, and computes the hash that each of them records. Nothing is fetched. Exits
-    /// with 1 if a skill was changed since it was installed, if one is missing, or if a record cannot be
-    /// read.
+    /// with 1 if a skill was changed since it was installed, if one is missing, or a record is unreadable.
     #[arg(long, requires = "origin", conflicts_with_all = ["all", "digest", "tokens"])]
     changed: bool,
     /// Show only skills that are there more than once

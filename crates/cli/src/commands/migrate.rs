@@ -114,8 +114,7 @@ struct RoleJson {
 }
 
 impl RoleJson {
-    /// Returns `true` if something stands in the place of the skill, rather than another role's skill of the
-    /// same name.
+    /// Returns `true` if something other than another role's skill of the name stands in its place.
     fn is_there(&self) -> bool {
         self.state == EXISTS && self.notes.is_empty()
     }

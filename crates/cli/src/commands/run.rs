@@ -29,8 +29,7 @@ use repertoire_app::approvals::TRUST_HINT;
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The time within which signals belong to one Ctrl-C: the terminal sends it, and programs in between pass it
-/// on.
+/// The time within which signals belong to one Ctrl-C: the terminal sends it, and programs pass it on.
 const ONE_KEY: Duration = Duration::from_secs(1);
 
 /// The hint about the form of `--args`.

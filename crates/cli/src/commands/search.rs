@@ -140,8 +140,7 @@ fn search<'l>(
     results
 }
 
-/// Writes a result for people: a line with its name, and below it its path, the reasons and the section to
-/// read.
+/// Writes a result for people: a line with its name, and below it its path, reasons and section.
 fn write(ui: &mut Ui, workspace: &Workspace, result: &SearchResult) -> Result<(), CliError> {
     // Every line is cut to the screen, so that the results fit on one.
     let score = result.score.to_string();

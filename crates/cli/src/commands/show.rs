@@ -40,8 +40,7 @@ pub(crate) struct ShowArgs {
     /// List the files of the skill, or those below this directory of it
     ///
     /// Paths are relative to the skill, sorted. The description of a file is its first heading or comment, if
-    /// that says more than the name of the file. Hidden files, links and special files are not part of a
-    /// skill.
+    /// that says more than the name of the file. Hidden files, links and special files are left out.
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(group = "what", conflicts_with = "lines")]
     files: Option<String>,
@@ -191,8 +190,7 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
     let path = match kind.directory() {
         // `--reference references/a.md` includes the directory already.
         Some(directory) if !file.starts_with(&format!("{directory}/")) => {
-            // The problem of the file as it was given is a better message than that of the file in its
-            // directory.
+            // The problem of the file as given is a better message than that of the file in its directory.
             SkillPath::new(file).and_then(|file| SkillPath::within(directory, file.as_str()))
         }
         _ => SkillPath::new(file),

@@ -89,8 +89,7 @@ fn blocks(markdown: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     (fenced, other)
 }
 
-/// Returns the lines of `text` outside of fences, for a reader that takes every sign that ends lines for the
-/// end of one.
+/// Returns the lines of `text` outside of fences, for a reader that ends lines at every sign that may.
 fn lines_outside_of_fences(text: &str) -> Vec<&str> {
     let mut fence: Option<&str> = None;
     let mut outside = Vec::new();

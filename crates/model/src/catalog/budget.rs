@@ -91,8 +91,7 @@ impl<'a> BudgetAllocator<'a> {
         Self { page, left, tiers, paid, purchases: Vec::new(), best: None }
     }
 
-    /// Buys in the order of the rule until nothing more fits, and returns the number of turns, if there are
-    /// any.
+    /// Buys in the order of the rule until nothing more fits, and returns the number of turns.
     fn spend(&mut self) -> Option<usize> {
         let indices = self.indices_by_name();
         for index in self.chosen(&indices) {

@@ -215,8 +215,7 @@ proptest! {
             let bare = |skill: &SkillTier| flatten(&skills[&skill.name]).is_empty();
             prop_assert!(report.tiers.iter().all(|skill| skill.tier == Tier::NameOnly || bare(skill)));
         }
-        // A larger budget never shows fewer skills in full, unless it is the first to show something of every
-        // skill.
+        // A larger budget never shows fewer skills in full, unless it is the first with room for every skill.
         let more = CatalogOptions { budget_tokens: Some(budget + 40), ..options };
         if !highlight && !priority {
             let more = render(&entries(&skills), &more).unwrap().report;

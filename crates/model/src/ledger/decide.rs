@@ -33,8 +33,7 @@ pub enum LoadDecision {
 }
 
 impl Ledger {
-    /// Returns the decision on a call that loads `name`, where `on_disk` is the current digest of its
-    /// instructions.
+    /// Returns the decision on a call that loads `name`, where `on_disk` is the digest of its instructions.
     ///
     /// Instructions that are in the context in another version are given as [`Presence::Stale`], even if no
     /// change was recorded. If it is not [certain](super::LedgerRecord::is_certain) that they are another

@@ -132,8 +132,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that the host compacted the transcript, which still holds the newest instructions of the skills
-    /// in `kept`.
+    /// Notes that the host compacted the transcript, which still holds the instructions of `kept`.
     ///
     /// A host that does not know passes an empty list, or derives the rest from the messages and
     /// [observes](Self::observed) it.

@@ -88,8 +88,7 @@ impl Ledger {
         self.records().filter(|(_, record)| record.is_active()).map(|(name, _)| name)
     }
 
-    /// Returns `true` if the model certainly has a whole version of the instructions of `name`, and works
-    /// with them.
+    /// Returns `true` if the model certainly works with a whole version of the instructions of `name`.
     ///
     /// Some [active](Self::active) skills were only seen to be loaded, by a call whose result is not in our
     /// format or may have been cut. Code that builds on the instructions asks this.

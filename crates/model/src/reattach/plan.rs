@@ -49,8 +49,7 @@ pub struct Reattachment {
 }
 
 impl Reattachment {
-    /// Returns the metadata of the message that holds the text: that it puts skills into the context, and
-    /// which.
+    /// Returns the metadata of the message that holds the text: the skills that it puts into the context.
     pub fn metadata(&self) -> Option<Value> {
         let whole = self.pieces.iter().filter(|piece| piece.level == Level::Body);
         let ids: Vec<&str> = whole.map(|piece| piece.name.as_str()).collect();

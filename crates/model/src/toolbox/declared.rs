@@ -81,8 +81,8 @@ pub enum OutputForm {
     Json,
 }
 
-/// Returns `true` if a tool may be called `name`: letters, digits, `_` and `-`, up to the length that all
-/// vendors accept.
+/// Returns `true` if a tool may be called `name`: letters, digits, `_` and `-`, of a length that all vendors
+/// accept.
 pub fn is_tool_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_plain)

@@ -1,8 +1,7 @@
-//! The tools that a skill brings along: their declarations in `schema.json`, their handlers, and the access
-//! they request.
+//! The tools that a skill brings along: their declarations in `schema.json`, their handlers, and their
+//! access.
 //!
-//! All of it is written by a skill's author, so it is bounded, and a problem of one tool is a finding about
-//! that tool.
+//! All of it is written by a skill's author, so it is bounded, and a problem of a tool is a finding about it.
 
 mod needs;
 mod declared;

@@ -115,8 +115,8 @@ impl TranscriptReader {
     }
 
     fn called(&mut self, id: &str, tool: &str, arguments: &Value) {
-        // A call replaces an earlier one with its identifier, even of another tool: the next result is its
-        // own.
+        // A call replaces an earlier one with its identifier, even of another tool: the next result is for
+        // it.
         self.calls.remove(id);
         if id.len() <= MAX_ID_BYTES
             && let Some(names) = self.tools.skill(tool, arguments)

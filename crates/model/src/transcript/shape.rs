@@ -105,8 +105,7 @@ fn result<'a>(holder: &'a Value, id: &str, content: &str, tell: &mut impl FnMut(
     }
 }
 
-/// Calls `tell` with the result in a part of the AI SDK, whose output is typed or, in its older versions,
-/// bare.
+/// Calls `tell` with the result in a part of the AI SDK, whose output is typed or, in older versions, bare.
 fn sdk_result<'a>(part: &'a Value, tell: &mut impl FnMut(TranscriptEvent<'a>)) {
     if let (Some("tool-result"), Some(id)) = (text_at(part, "type"), text_at(part, "toolCallId")) {
         let output = part.get("output").or_else(|| part.get("result")).unwrap_or(&Value::Null);

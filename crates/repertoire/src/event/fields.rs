@@ -57,8 +57,7 @@ pub struct Event {
     pub results: Option<u64>,
     /// When the call began.
     pub time: SystemTime,
-    /// The rank of the loaded skill among the skills that the last task of the session needs, from 1, if it
-    /// is among them.
+    /// The rank of the loaded skill among the skills that the last task of the session needs, from 1.
     pub rank: Option<u64>,
     /// The number of skills that the last task of the session was taken to need; `None` without a task.
     pub ranked: Option<u64>,

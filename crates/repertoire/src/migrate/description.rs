@@ -7,8 +7,7 @@ const MAX_DERIVED_CHARS: usize = 240;
 
 /// Returns a description, and a note for the person who migrates.
 ///
-/// `configured` is the description in the role's configuration; it is taken as it is if it says when to use
-/// the role.
+/// `configured` is the description in the role's configuration; it is taken if it says when to use the role.
 pub(super) fn describe(role: &str, prompt: &str, configured: Option<&str>) -> (String, Option<String>) {
     let words = role.replace(['-', '_'], " ");
     let when = format!("Use when a task calls for the {words} role.");

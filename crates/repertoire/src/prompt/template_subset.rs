@@ -164,8 +164,7 @@ mod properties {
 
     use crate::prompt::{Jinja, Renderer};
 
-    /// The delimiters of raw blocks, comments and strings, and constructs that must not be executed between
-    /// them.
+    /// The delimiters of raw blocks, comments and strings, and constructs not to be executed between them.
     const PIECES: &[&str] = &[
         "{{ a ~ a }}",
         "{% raw %}",

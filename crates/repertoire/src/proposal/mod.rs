@@ -1,8 +1,8 @@
 //! Proposals: agents and people propose changes of skills, a reviewer decides, and only an approval changes files.
 //!
 //! [`Proposer`] submits proposals within the rules of its [`ProposalRules`]; [`review`] holds what reviewers
-//! do. Files are written by [`crate::history::write_skill`], so an approved change is there as a whole or not
-//! at all.
+//! do. Files are written by [`crate::history::write_skill`], so an approved change is written whole or not at
+//! all.
 
 mod refusal;
 mod draft;

@@ -35,8 +35,7 @@ pub struct ListedSkill {
     pub path: Arc<str>,
     /// The name of its `SKILL.md` within the skill, which some spell differently.
     pub manifest_file: Cow<'static, str>,
-    /// A text that is equal if two sources lead to the same skill; for the file system, its resolved
-    /// directory.
+    /// A text that is equal if two sources lead to the same skill; for files, its resolved directory.
     pub identity: Option<Arc<str>>,
     /// Its parsed `SKILL.md`.
     pub document: Arc<Document>,

@@ -20,8 +20,8 @@ const MAX_REFERENCES_BYTES: u64 = 4 * 1024 * 1024;
 impl Registry {
     /// Returns everything the rules find in the skill, the files beside its `SKILL.md` included.
     ///
-    /// An unreadable file is a finding like any other. Links are followed only in the first references of
-    /// reasonable size.
+    /// An unreadable file is a finding like any other. Links are followed only in the first, not too large
+    /// references.
     pub async fn check(&self, entry: &Entry) -> Vec<Diagnostic> {
         let mut diagnostics: Vec<Diagnostic> = entry.diagnostics().cloned().collect();
         match self.open_skill(entry).await {
@@ -81,8 +81,7 @@ impl Registry {
         }
         let mut found = check.finish();
         found.extend(self.check_tools(entry, listing).await);
-        // A provider that cut the list short has reported that there are too many files; the count of the
-        // rest is useless.
+        // A provider that cut the list short has reported that; the count of the rest is useless.
         if listing.problems.iter().any(|problem| problem.rule == RuleId::FileCount) {
             found.retain(|diagnostic| diagnostic.rule != RuleId::FileCount);
         }

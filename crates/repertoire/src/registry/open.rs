@@ -107,8 +107,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Opens a registry like [`Registry::open`], and leaves the check of [`Registry::accepted`] to the
-    /// caller.
+    /// Opens a registry like [`Registry::open`], and leaves [`Registry::accepted`] to the caller.
     ///
     /// It is for tools that report problems to people and must not fail at the first one.
     pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {

@@ -101,8 +101,7 @@ impl Registry {
         };
         let mut found = BundleCheck::new(facts, policy).finish();
         found.extend(requires::check(entry, &self.snapshot(), policy));
-        // Findings that depend on reading the files: links, special files, a version that is no longer on
-        // disk.
+        // Findings that depend on reading the files: links, special files, a version that is gone.
         let seen = skill.document.diagnostics.iter().chain(&opened.files.problems);
         let is_told = |rule: RuleId| document.diagnostics.iter().any(|diagnostic| diagnostic.rule == rule);
         let seen = seen.filter(|diagnostic| !is_told(diagnostic.rule));

@@ -56,8 +56,7 @@ pub struct Entry {
     pub path: Arc<str>,
     /// The name of its `SKILL.md`, which some spell differently.
     pub manifest_file: Cow<'static, str>,
-    /// A text that is equal if two sources lead to the same skill; for the file system, its resolved
-    /// directory.
+    /// A text that is equal if two sources lead to the same skill; for files, its resolved directory.
     pub identity: Option<Arc<str>>,
     /// Its parsed `SKILL.md`.
     pub document: Arc<Document>,
@@ -126,8 +125,7 @@ impl Entry {
         format!("{}/{}", self.directory().trim_end_matches('/'), self.manifest_file)
     }
 
-    /// Returns its directory: with links resolved for the file system, otherwise the location shown to
-    /// people.
+    /// Returns its directory: with links resolved for the file system, otherwise the shown location.
     pub fn directory(&self) -> &str {
         self.identity.as_deref().unwrap_or(&self.path)
     }
@@ -147,8 +145,7 @@ impl Entry {
         self.state == State::Quarantined || self.document.standing != Standing::Sound
     }
 
-    /// Returns `true` if agents are offered the skill: it is active, and its author does not keep it for
-    /// people.
+    /// Returns `true` if agents are offered the skill: it is active, and not for people alone.
     pub fn is_offered(&self) -> bool {
         self.state == State::Active && self.allows_models()
     }
@@ -315,8 +312,7 @@ impl Snapshot {
         self.unlisted.iter().map(AsRef::as_ref)
     }
 
-    /// Returns the skills because of which the policy refuses the library, each with the diagnostic that
-    /// decided.
+    /// Returns the skills because of which the policy refuses the library, each with the decisive diagnostic.
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
         self.entries.iter().filter(|entry| entry.is_refused).filter_map(|entry| {
             // A lost name is the reason, even if the skill has other problems.

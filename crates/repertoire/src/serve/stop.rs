@@ -16,8 +16,7 @@ impl Stop {
         Self::default()
     }
 
-    /// Stops the servers that were started with this handle. A second call ends the time in which an HTTP
-    /// server drains.
+    /// Stops the servers that were started with this handle. A second call ends the draining of HTTP.
     pub fn stop(&self) {
         if self.asked.is_cancelled() {
             self.urged.cancel();

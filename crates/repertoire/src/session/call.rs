@@ -43,8 +43,7 @@ impl Reply {
         self.answer.injections()
     }
 
-    /// Returns the metadata that a host may keep beside the message, if the text holds instructions of
-    /// skills.
+    /// Returns the metadata that a host may keep beside the message, if the text holds instructions.
     pub fn metadata(&self) -> Option<Value> {
         self.answer.metadata()
     }

@@ -69,8 +69,7 @@ impl ExposedTools {
         self.skills.iter().filter(|known| known.is_open).map(|known| known.address.as_str())
     }
 
-    /// Returns the address of the skill that the tool `name` belongs to: of several, the one that was loaded
-    /// first.
+    /// Returns the address of the skill that the tool `name` belongs to: of several, the one loaded first.
     pub(crate) fn owner(&self, name: &str) -> Option<String> {
         let mut open = self.skills.iter().filter(|known| known.is_open);
         open.find(|known| known.toolbox.get(name).is_some()).map(|known| known.address.clone())

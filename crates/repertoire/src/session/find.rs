@@ -164,8 +164,7 @@ impl<'a> SkillLookup<'a> {
         }
     }
 
-    /// Returns the address of the skill for the model: its name, or `source:name` if another skill holds the
-    /// name.
+    /// Returns the address of the skill for the model: its name, or `source:name` if another holds it.
     pub(crate) fn address(&self, entry: &PinnedEntry) -> String {
         match entry.snapshot().held_as(entry.name().as_str(), |entry| self.sees(entry)) {
             Some(holder) if std::ptr::eq(holder, &**entry) => entry.name().to_string(),

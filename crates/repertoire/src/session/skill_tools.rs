@@ -228,8 +228,7 @@ impl<'a> SkillTools<'a> {
     /// Returns `true` if a skill called `name` prevents a tool of `entry` from having that name.
     ///
     /// One of the same source does, because its author can fix it. One of another source does only if it is
-    /// active, and is trusted more, or as much and comes first: an inactive skill elsewhere takes no tool
-    /// away.
+    /// active, and is trusted more, or as much and comes first: an inactive skill takes no tool away.
     fn goes_before(&self, snapshot: &Snapshot, name: &str, entry: &Entry) -> bool {
         let Some(other) = snapshot.held_as(name, |entry| self.session.lookup().sees(entry)) else {
             return false;

@@ -112,8 +112,7 @@ impl SessionState {
         }
     }
 
-    /// Makes `snapshot` the one last announced to the model, and returns the one before, if it is a newer
-    /// one.
+    /// Makes `snapshot` the one last announced to the model, and returns the one before, if it is newer.
     pub(super) fn announce(&mut self, snapshot: &Arc<Snapshot>) -> Option<Arc<Snapshot>> {
         let is_newer = snapshot.number() > self.announced.number();
         is_newer.then(|| std::mem::replace(&mut self.announced, Arc::clone(snapshot)))

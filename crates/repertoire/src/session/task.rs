@@ -9,8 +9,7 @@ use crate::searcher::Visibility;
 use crate::task::{Task, TaskRanking};
 
 impl Session {
-    /// Returns the catalog for `task`: full descriptions for the skills it needs, if not all fit into the
-    /// budget.
+    /// Returns the catalog for `task`: full descriptions for the skills it needs, if not all fit.
     ///
     /// It is pinned as [`Session::catalog`] is, which returns the same bytes from then on: until it is
     /// refreshed, or until this is called with another task. An earlier task gives the earlier bytes again,
@@ -18,8 +17,7 @@ impl Session {
     /// [`REMEMBERED_TASKS`](super::REMEMBERED_TASKS). A blank task has the plain catalog.
     ///
     /// Another task means another text before everything else that the model reads, so a prompt cache has to
-    /// start over. Only the host knows when that is worth it: at the start of a conversation it costs
-    /// nothing.
+    /// start over. Only the host knows when that is worth it: at the start it costs nothing.
     pub async fn catalog_for_task(&self, task: &Task) -> PinnedCatalog {
         let task = Some(task).filter(|task| !task.is_blank());
         if self.state().task.as_ref() != task {
@@ -57,8 +55,7 @@ impl Session {
         self.state().foreseen = foreseen;
     }
 
-    /// Ranks the skills for the catalog's task, unless that was done since the catalog last checked the
-    /// library.
+    /// Ranks the skills for the catalog's task, unless that was done since the last check.
     pub(super) async fn rank_catalog(&self) {
         let task = {
             let state = self.state();

@@ -60,8 +60,7 @@ pub trait Releases: Send + Sync {
     ) -> Result<Option<u64>, Error>;
 
     /// Makes `change` to `channel` if the skill has the digest `base` there, or is not there if it is `None`.
-    /// Returns the number of the release, `None` if the skill has another digest, or nothing is left to
-    /// change.
+    /// Returns the number of the release, `None` if the skill has another digest, or nothing changes.
     fn release_over(
         &self,
         channel: &str,

@@ -106,8 +106,7 @@ impl<'a> Arguments<'a> {
         self.positive(parameter, "a line number, counted from 1")
     }
 
-    /// Returns the number `parameter`, at least 1, if it is given; `expected` describes valid values in
-    /// errors.
+    /// Returns the number `parameter`, at least 1, if it is given; `expected` is for errors.
     fn positive(&self, parameter: &Parameter<'_>, expected: &str) -> Result<Option<usize>, FaultKind> {
         let Some((name, value)) = self.find(parameter) else { return Ok(None) };
         // Some models write whole numbers as 3.0.

@@ -113,8 +113,8 @@ pub(super) async fn read(
     })
 }
 
-/// Returns the normalised path: `./a//b.md` is `a/b.md`. Paths that lead up or are absolute stay as they are,
-/// to be refused.
+/// Returns the normalised path: `./a//b.md` is `a/b.md`. Paths that lead up or are absolute stay, to be
+/// refused.
 pub(super) fn tidy(written: &str) -> Cow<'_, str> {
     let parts = || written.split('/').filter(|part| !matches!(*part, "" | "."));
     if written.starts_with('/') || parts().count() == 0 || !(written.contains("./") || written.contains("//"))

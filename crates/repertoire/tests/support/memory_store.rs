@@ -244,7 +244,8 @@ impl Versions for MemoryStore {
     }
 }
 
-/// Records `version` as the newest of its skill, unless it is that already. Returns the newest, and `true` if it is new.
+/// Records `version` as the newest of its skill, unless it is that already. Returns the newest, and `true` if
+/// it is new.
 fn add_version(state: &mut MemoryState, version: &NewVersion) -> (Version, bool) {
     let versions = state.versions.entry(version.skill.clone()).or_default();
     if let Some(newest) = versions.last().filter(|newest| newest.digest == version.digest) {

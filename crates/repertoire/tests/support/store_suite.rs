@@ -1,6 +1,7 @@
 //! The conformance suite of stores.
 //!
-//! [`check`] takes a function that opens an empty store, and panics at the first departure. Every implementation runs it.
+//! [`check`] takes a function that opens an empty store, and panics at the first departure. Every
+//! implementation runs it.
 
 #![allow(
     clippy::unwrap_used,

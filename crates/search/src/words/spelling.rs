@@ -12,8 +12,7 @@ const MAX_LETTERS: usize = 20;
 /// frequency. `frequency` returns the number of skills that have a word.
 ///
 /// A word is at the distance 1 if one letter is missing, added or replaced, or two adjacent ones are swapped.
-/// At the distance 2, one of the two mistakes is an added letter or a swap: all others would be too many to
-/// try.
+/// At the distance 2, one of the two mistakes is an added letter or a swap: all others are too many.
 pub(crate) fn corrected(word: &str, distance: u8, frequency: impl Fn(&str) -> usize) -> Option<String> {
     let is_plain = word.bytes().all(|letter| letter.is_ascii_lowercase());
     if !is_plain || !(MIN_LETTERS - 1..=MAX_LETTERS).contains(&word.len()) {

@@ -34,7 +34,7 @@ const GRACE: Duration = Duration::from_secs(5);
 ///
 /// Connections are opened on demand, at most eight and one that waits for releases. Broken connections are
 /// replaced; an operation that met a broken one is repeated if it cannot have had an effect. No statement is
-/// waited for without limit: 35 seconds for a query, five minutes for a change, an hour for a change of the
+/// waited for without limit: 35 seconds for a query, five minutes for a change, an hour for one of the
 /// tables.
 pub type PostgresStore = SqlStore<PostgresDatabase>;
 

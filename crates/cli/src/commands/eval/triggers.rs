@@ -82,8 +82,7 @@ fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "it takes a share from 0 to 1, as in 0.8".to_owned())
 }
 
-/// Returns the requested rates. If not all evals were understood, the rates of the others do not count as
-/// met.
+/// Returns the requested rates. They are not met unless all evals were understood.
 fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Vec<Threshold> {
     let threshold = |option, asked: Option<f64>, found: Share, is_good: fn(&f64, &f64) -> bool| {
         asked.map(|asked| {

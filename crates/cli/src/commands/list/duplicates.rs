@@ -57,8 +57,8 @@ impl Group<'_> {
         self.digests.iter().all(|digest| digest.is_some() && *digest == self.digests[0])
     }
 
-    /// Returns the command that gathers the copies in the project or in the home directory, if there are several in one of them.
-    /// Where they differ, the first counts.
+    /// Returns the command that gathers the copies in the project or in the home directory, if there are
+    /// several in one of them. Where they differ, the first counts.
     fn adopt_command(&self, places: &Places) -> Option<String> {
         let name = self.names().into_iter().next().filter(|_| self.names().len() == 1)?;
         let of_owner = |owner: Owner| {

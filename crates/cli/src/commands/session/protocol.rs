@@ -83,8 +83,7 @@ impl<'a> Conversation<'a> {
         Ok(prompt.origin)
     }
 
-    /// Returns the prompt of the session, or of its role if it has one; the same bytes until the catalog is
-    /// refreshed.
+    /// Returns the prompt of the session, or of its role if it has one; the same until a refresh.
     fn prompt(&mut self) -> Answer {
         let Some(taken) = &self.role else { return prompt(&self.main) };
         if taken.snapshot != self.main.catalog().snapshot {
@@ -208,8 +207,7 @@ impl<'a> Conversation<'a> {
         Ok(fields(json!({"session": id})))
     }
 
-    /// Returns the reason that the session of `agent` was not opened: an agent may be known and its prompt
-    /// missing.
+    /// Returns the reason that the session of `agent` was not opened: a known agent may lack its prompt.
     fn not_started(&self, agent: Option<&str>, error: Error) -> ProtocolRefusal {
         match agent.map(|name| self.workspace.agent(name)) {
             Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => {

@@ -154,8 +154,7 @@ pub(super) fn usage(loaded: &LoadAnswer, wording: &Wording) -> Option<String> {
     Some(format!("Read a file with `{tool}` {arguments}{run}."))
 }
 
-/// Returns the schemas of the tools of `skill`, an object on a line each, within the limit, and the number of
-/// the rest.
+/// Returns the schemas of the tools of `skill`, one on a line, within the limit, and the number of the rest.
 pub(super) fn schemas(skill: &LoadedSkill) -> (Vec<String>, usize) {
     let (mut lines, mut bytes) = (Vec::new(), 0);
     for schema in &skill.schemas {

@@ -80,8 +80,7 @@ impl<'a> Page<'a> {
     }
 
     /// Returns whether the item at `index`, shown by `tier`, stands in the one line of names: if there is a
-    /// ranking, skills that are not highlighted and show their name only do. A line each would cost several
-    /// times as much.
+    /// ranking, skills that are not highlighted and show their name only do. A line each would cost far more.
     fn is_in_line(&self, index: usize, tier: Tier) -> bool {
         tier == Tier::NameOnly && self.options.ranking.is_some() && !self.items[index].primary
     }

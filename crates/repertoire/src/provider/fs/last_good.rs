@@ -3,7 +3,7 @@
 //! People and programs write files in more than one step, and a reader in between finds half of one. A
 //! running process therefore keeps the version it had and reports that, until the file is mended or removed.
 //! It holds documents in its listing and, of skills that were opened, a bounded amount of text; a new process
-//! has neither.
+//! has none.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -49,8 +49,7 @@ pub(super) fn length_without_blanks(file: &[u8]) -> usize {
     file.trim_ascii().len()
 }
 
-/// Returns the document in force while the file on disk parses as `broken`: `good`, with a diagnostic that
-/// says so.
+/// Returns the document in force while the file on disk parses as `broken`: `good` with a diagnostic.
 pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> Document {
     let mut reasons: Vec<String> = broken
         .diagnostics

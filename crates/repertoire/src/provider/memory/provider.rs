@@ -43,8 +43,7 @@ struct MemorySkill {
 struct MemoryResource {
     path: SkillPath,
     resource: Resource,
-    /// The result of the loader. It is called once, so that every reader sees the bytes that the digest
-    /// names.
+    /// The result of the loader. It is called once, so that every reader sees the same bytes.
     loaded: OnceLock<Arc<[u8]>>,
 }
 

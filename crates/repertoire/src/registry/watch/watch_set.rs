@@ -124,8 +124,7 @@ impl WatchSet {
         WatchOutcome { sources: outcomes, has_new, has_unreadable }
     }
 
-    /// Adds the points of a source to `wanted` and returns its directories, or the reason that it must be
-    /// polled.
+    /// Adds the points of a source to `wanted` and returns its directories, or the reason to poll it.
     fn accept(
         &mut self,
         source: usize,

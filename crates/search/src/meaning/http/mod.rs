@@ -1,8 +1,7 @@
 //! Embeddings from a server with an OpenAI-compatible API.
 //!
 //! `POST {url}/embeddings` with a model and texts returns one vector per text. Vectors are cached in files,
-//! so that each text is sent once. After a failure no requests are sent for a while; meanwhile skills are
-//! found by words.
+//! so that each text is sent once. After a failure no requests are sent for a while; words find skills then.
 
 mod options;
 mod wire;
