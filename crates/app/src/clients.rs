@@ -88,7 +88,7 @@ impl Overview<'_> {
         let names = served.cloned().unwrap_or_else(|| offered_names(&self.library.snapshot));
         let client = CLIENTS.iter().find(|client| client.id == reader.client.id)?;
         let present = present(self.places, self.connections);
-        let twice = self.files.read_twice(self.places, client, &names, &present);
+        let twice = self.files.read_twice(client, &names, &present);
         twice.map(|(reason, hint)| AdviceView { reason, hint })
     }
 }

@@ -19,6 +19,7 @@ pub mod review;
 pub mod stats;
 pub mod switch;
 pub mod token_counter;
+pub mod undo;
 pub mod view;
 pub mod workspace;
 

@@ -1,16 +1,17 @@
 //! Switches skills off and on in the configuration.
 
 use repertoire::Entry;
-use repertoire::change::ChangeSteps;
+use repertoire::change::{ChangeSteps, PathStep, TakenBack};
 use repertoire::config::{ConfigFileOwner, FILE_NAME};
 use repertoire_clients::Owner;
-use repertoire_clients::disable::{self, ClientChanges, DisabledList, matched};
+use repertoire_clients::disable::{self, ChangeState, ClientChanges, DisabledList, matched};
 use repertoire_model::Pattern;
 
 use crate::error::Error;
 use crate::workspace::{ChangeSite, Workspace, settings};
 
-/// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are disabled now.
+/// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are
+/// disabled now.
 pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, Error> {
     // The configuration may have changed since the server was started.
     let workspace = workspace.reloaded()?;
@@ -24,28 +25,24 @@ pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<P
     let is_named = workspace.config_input().file.is_some();
     let site = ChangeSite::of(&workspace.env, if is_named { Owner::Project } else { Owner::User })?;
     let lock = site.begin()?;
-    let mut list = disabled_list(&workspace, None)?;
-    let mut changes =
-        if list.is_named() { None } else { ClientChanges::open(workspace.env.places(), Owner::User, None)? };
-    let mut steps = Vec::new();
-    if is_on {
-        list.remove(&pattern);
-        if let Some(changes) = &mut changes {
-            changes.enable(&pattern);
-            steps = changes.enable_steps()?;
-        }
+    let steps = if is_on {
+        switched_on(&workspace, Owner::User, None, &[pattern])?.change.steps
     } else {
+        let mut list = disabled_list(&workspace, None)?;
         if !list.patterns().contains(&pattern) {
             list.add(&pattern);
         }
-        if let Some(changes) = &mut changes {
+        let mut steps: Vec<PathStep> = list.step().into_iter().collect();
+        let places = workspace.env.places();
+        let changes = if is_named { None } else { ClientChanges::open(places, Owner::User, None)? };
+        if let Some(mut changes) = changes {
             changes.disable(&pattern, &matched(&library.snapshot, &pattern), &library.places)?;
-            steps = changes.disable_steps()?;
+            steps.extend(changes.disable_steps()?);
         }
-    }
-    steps.extend(list.step());
+        steps
+    };
     let command = if is_on { "rep enable" } else { "rep disable" };
-    site.apply(&lock, &ChangeSteps { command, steps, ..ChangeSteps::default() })
+    site.apply(&lock, &ChangeSteps { command, about: vec![name.clone()], steps, ..ChangeSteps::default() })
         .map_err(|error| error.hint(elsewhere))?;
     drop(lock);
     let settings = settings::load(&workspace.env, &workspace.options)?;
@@ -53,6 +50,32 @@ pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<P
         return Err(Error::no(format!("`{name}` is still disabled by another pattern or file")));
     }
     Ok(settings.policy.disabled)
+}
+
+/// Plans to switch on the skills of `patterns` for `client`, or for all agents, in the configuration of
+/// `owner` or in the one that is named.
+pub fn switched_on(
+    workspace: &Workspace,
+    owner: Owner,
+    client: Option<&str>,
+    patterns: &[Pattern],
+) -> Result<TakenBack, Error> {
+    let mut back = TakenBack::default();
+    let is_named = workspace.config_input().file.is_some();
+    if client.is_none() {
+        let mut list = disabled_list(workspace, (!is_named).then_some(owner))?;
+        patterns.iter().for_each(|pattern| _ = list.remove(pattern));
+        back.change.steps.extend(list.step());
+    }
+    if let Some(mut changes) = ClientChanges::open(workspace.env.places(), owner, client)?
+        && !(is_named && client.is_none())
+    {
+        patterns.iter().for_each(|pattern| _ = changes.enable(pattern));
+        back.change.steps.extend(changes.enable_steps()?);
+        let left = changes.lines.into_iter().filter(|line| line.state != ChangeState::Planned);
+        back.changed.extend(left.map(|line| (line.path.into(), line.reason.unwrap_or_default())));
+    }
+    Ok(back)
 }
 
 /// Reads the list of the configuration file of `owner`, or of the one that is written by default: that which

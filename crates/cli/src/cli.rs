@@ -11,7 +11,7 @@ use clap_complete::CompleteEnv;
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
     enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
-    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, update, watch,
+    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, undo, update, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -22,9 +22,10 @@ use crate::ui::wrap_indented;
 
 /// Finds, reads and checks the skills that AI agents work with
 ///
-/// A skill is a directory with a SKILL.md: a name, a description that tells an agent when to use it, instructions,
-/// and files to read when they are needed. rep finds the skills of a project and of its user, tells why one is
-/// missing, checks them against the open standard, and prints the catalog that an agent carries.
+/// A skill is a directory with a SKILL.md: a name, a description that tells an agent when to use it,
+/// instructions, and files to read when they are needed. rep finds the skills of a project and of its user,
+/// tells why one is missing, checks them against the open standard, and prints the catalog that an agent
+/// carries.
 #[derive(Debug, Parser)]
 #[command(name = "rep", version, propagate_version = true)]
 #[command(subcommand_required = false)]
@@ -36,7 +37,8 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// A command with its arguments, in the order of `rep help --all`; the place decides the heading, see [`GROUPS`].
+/// A command with its arguments, in the order of `rep help --all`; the place decides the heading, see
+/// [`GROUPS`].
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::ListArgs),
@@ -48,6 +50,7 @@ pub(crate) enum Command {
     Add(add::AddArgs),
     Update(update::UpdateArgs),
     Remove(remove::RemoveArgs),
+    Undo(undo::UndoArgs),
     Sync(sync::SyncArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
@@ -113,7 +116,8 @@ fn with_root(command: clap::Command, root: Option<&clap::Arg>) -> clap::Command 
 /// The columns of the list of commands; clap does not wrap a template.
 const HELP_COLUMNS: usize = 80;
 
-/// Returns the template of `rep --help`, which lists the commands by job; clap has one heading for all of them.
+/// Returns the template of `rep --help`, which lists the commands by job; clap has one heading for all of
+/// them.
 fn grouped_help(cli: &clap::Command) -> String {
     let width = cli.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or_default();
     let mut help = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();

@@ -63,14 +63,16 @@ pub(crate) struct ChangeInProgress {
 }
 
 impl ChangeInProgress {
-    /// Takes `steps`, and notes that `changes` are made.
+    /// Takes `steps`, which are `about` these patterns, and notes that `changes` are made.
     pub(crate) fn apply(
         &self,
         command: &str,
+        about: &[String],
         steps: Vec<PathStep>,
         changes: Option<&mut ClientChanges>,
     ) -> Result<(), CliError> {
-        self.site.apply(&self.lock, &ChangeSteps { command, steps, ..ChangeSteps::default() })?;
+        let about = about.to_vec();
+        self.site.apply(&self.lock, &ChangeSteps { command, about, steps, ..ChangeSteps::default() })?;
         changes.into_iter().for_each(ClientChanges::finish);
         Ok(())
     }

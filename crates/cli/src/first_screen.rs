@@ -31,6 +31,7 @@ const COMMANDS: [(&str, &[(&str, &str)]); 4] = [
             ("add", "From a repository, an archive, a package or a server"),
             ("update", "Bring them up to date; your edits are kept"),
             ("remove", "Take one away"),
+            ("undo", "Take back the last change"),
         ],
     ),
     (

@@ -43,7 +43,7 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
     enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
-    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, update, watch,
+    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, undo, update, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -93,6 +93,7 @@ fn needs_whole_changes(command: &Command) -> bool {
             | Update(_)
             | Sync(_)
             | Remove(_)
+            | Undo(_)
             | Connect(_)
             | Link(_)
             | Adopt(_)
@@ -138,6 +139,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Update(args) => update::run(ui, &load(ui, env, &globals)?, &args),
         Command::Sync(args) => sync::run(ui, &load(ui, env, &globals)?, &args),
         Command::Remove(args) => remove::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Undo(args) => undo::run(ui, &load(ui, env, &globals)?, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &load(ui, env, &globals)?, &args),
         Command::Adopt(args) => adopt::run(ui, &load(ui, env, &globals)?, &args),

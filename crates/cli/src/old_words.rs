@@ -6,7 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::wire::shell_word;
 
-/// The words, each with the command to type instead. Words in capitals stand for the first arguments; all others follow.
+/// The words, each with the command to type instead. Words in capitals stand for the first arguments; all
+/// others follow.
 const OLD_WORDS: &[(&str, &str)] = &[
     ("approvals", "approve --list"),
     ("channel", "team channel"),
@@ -35,17 +36,19 @@ const OLD_WORDS: &[(&str, &str)] = &[
     ("verify", "list --origin --changed"),
 ];
 
-/// Options that had another name, each with the one to type instead.
+/// Options that had another name, each with the option or the command to type instead.
 const OLD_OPTIONS: &[(&str, &str)] = &[
     ("--agent", "--client"),
     ("--check", "--dry-run"),
     ("--print", "--dry-run"),
     ("--to project", "--project"),
     ("--to user", "--user"),
+    ("--undo", "undo"),
     ("--write", "--yes"),
 ];
 
-/// Returns `error` of the command line `typed`, with what to type for `rep` instead if it is about an old word or option.
+/// Returns `error` of the command line `typed`, with what to type for `rep` instead if it is about an old
+/// word or option.
 pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &clap::Command) -> clap::Error {
     let typed: Vec<String> = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let now = match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
@@ -61,7 +64,8 @@ pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &cla
     error
 }
 
-/// Returns the command line to type instead of `typed` with the old `word`. Arguments that do not fit are left out.
+/// Returns the command line to type instead of `typed` with the old `word`. Arguments that do not fit are
+/// left out.
 fn with_new_word(rep: &clap::Command, typed: &[String], word: &str) -> Option<String> {
     let at = typed.iter().position(|typed| typed == word)?;
     let before: Vec<&String> = typed[..at].iter().filter(|word| *word != "help").collect();
@@ -88,11 +92,15 @@ fn with_new_word(rep: &clap::Command, typed: &[String], word: &str) -> Option<St
     Some(line(before.into_iter().chain(&words)))
 }
 
-/// Returns the command line to type instead of `typed` with the old `option`, if it is one of the same command.
+/// Returns the command line to type instead of `typed` with the old `option`: a command, or one of the same
+/// command if it has that.
 fn with_new_option(rep: &clap::Command, typed: &[String], option: &str) -> Option<String> {
     let typed = typed.join("\0");
     let of_option = |(old, _): &&(&str, &str)| old.split(' ').next() == Some(option);
     let with_new = |(old, new): &(&str, &str)| {
+        if !new.starts_with("--") {
+            return Some(format!("rep {new}"));
+        }
         let old = old.replace(' ', "\0");
         let is_typed = typed.ends_with(&old) || typed.contains(&format!("{old}\0"));
         let words: Vec<String> = typed.replacen(&old, new, 1).split('\0').map(str::to_owned).collect();
@@ -167,6 +175,7 @@ mod tests {
             ("connect --print cursor", "--print", "rep connect --dry-run cursor"),
             ("add o/r --to user --yes", "--to", "rep add o/r --user --yes"),
             ("disable pdf --agent codex", "--agent", "rep disable pdf --client codex"),
+            ("connect --undo cursor --yes", "--undo", "rep undo"),
             ("migrate roles x --write", "--write", "rep migrate roles x --yes"),
         ] {
             assert_eq!(now(old, option).as_deref(), Some(expect));

@@ -12,7 +12,7 @@ use repertoire::config::{AGENT_KEYS, KEYS, PROFILES, Settings, ValueKind};
 use repertoire_app::view::{
     CatalogView, ClientView, DoctorView, ExplanationView, FileListView, OriginReportView, ProposalDetailView,
     ProposalListView, ProposalView, RollbackView, SearchView, SkillDetailView, SkillView, StatsView,
-    VersionDiffView, VersionListView,
+    UndoListView, UndoView, VersionDiffView, VersionListView,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -202,6 +202,8 @@ const VIEWS: &[(&str, SchemaOf)] = &[
     ("`rep history NAME`", SchemaGenerator::subschema_for::<VersionListView>),
     ("`rep history NAME --diff`", SchemaGenerator::subschema_for::<VersionDiffView>),
     ("`rep history NAME --restore`", SchemaGenerator::subschema_for::<RollbackView>),
+    ("`rep undo`", SchemaGenerator::subschema_for::<UndoView>),
+    ("`rep undo --list`", SchemaGenerator::subschema_for::<UndoListView>),
     ("`rep proposal list`", SchemaGenerator::subschema_for::<ProposalListView>),
     ("`rep proposal new`, `approve`, `reject` and `rebase`", SchemaGenerator::subschema_for::<ProposalView>),
     ("`rep proposal show`", SchemaGenerator::subschema_for::<ProposalDetailView>),
@@ -212,6 +214,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("ProposalDetailView", "ProposalView"),
     ("RecordedSkillView", "OriginView"),
     ("SkillDetailView", "SkillView"),
+    ("UndoView", "ChangeView"),
     ("UsedSkillView", "UsageView"),
 ];
 

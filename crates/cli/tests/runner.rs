@@ -97,6 +97,8 @@ mod test_team_token_command;
 mod test_tools_over_mcp;
 mod test_list_changed;
 #[cfg(unix)]
+mod test_undo_command;
+#[cfg(unix)]
 mod test_update_command;
 mod test_watch_command;
 #[cfg(unix)]

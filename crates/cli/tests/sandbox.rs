@@ -215,6 +215,20 @@ impl Sandbox {
         text.replace(&*self.base().to_string_lossy(), "[DIR]")
     }
 
+    /// Takes back the newest change that `rep undo --list` has with a number and with words that begin like
+    /// this, as `rep link cursor`.
+    pub(crate) fn undo(&self, words: &str) -> Run {
+        let list = self.json(&["undo", "--list", "--json"]);
+        let is_meant = |change: &&Value| {
+            let about = change["about"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+            let found: Vec<&str> = [change["command"].as_str().unwrap()].into_iter().chain(about).collect();
+            !change["number"].is_null() && found.join(" ").starts_with(words)
+        };
+        let change = list["changes"].as_array().unwrap().iter().find(is_meant);
+        let number = change.map_or_else(|| "0".to_owned(), |change| change["number"].to_string());
+        self.run(&["undo", &number, "--yes"])
+    }
+
     /// Returns the JSON that a run which has to succeed prints.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let run = self.run(arguments);

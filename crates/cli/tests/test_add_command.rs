@@ -414,15 +414,15 @@ fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
     let run = sandbox.run(&["add", "./source", "--skill", "csv", "--yes"]);
     insta::assert_snapshot!(run.stderr, @r#"
     warning: Cursor offers 1 skill more than once, because it reads [DIR]/project/.agents/skills and [DIR]/project/.claude/skills
-    hint: only Claude Code needs [DIR]/project/.claude/skills: run `rep link --undo claude-code`, then `rep connect claude-code`
+    hint: only Claude Code needs [DIR]/project/.claude/skills: take them back by their number in `rep undo --list`, then run `rep connect claude-code`
     "#);
     // Doctor and link agree with that, and following it ends.
     let hint = run.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
     assert!(sandbox.run(&["doctor", "--verbose"]).stdout.replace("\n                ", " ").contains(hint));
-    assert_eq!(sandbox.run(&["link", "--undo", "claude-code", "--yes"]).code, 0);
+    assert_eq!(sandbox.undo("rep link claude-code").code, 0);
     assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
     let run = sandbox.run(&["link", "claude-code", "--yes"]);
-    assert!(run.stderr.contains("needs no links") && !run.stderr.contains("--undo"), "{}", run.stderr);
+    assert!(run.stderr.contains("needs no links") && !run.stderr.contains("undo"), "{}", run.stderr);
     assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
 }
 

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 const BETA: &str = "# Beta\n\nDo beta.\n";
@@ -66,10 +68,11 @@ fn adopt_gathers_copies_and_undo_puts_them_back_byte_for_byte() {
     assert!(sandbox.run(&["list", "--duplicates"]).stderr.starts_with("no skill is there more than once"));
     assert!(!sandbox.run(&["list"]).stdout.contains("repertoire-adopted"));
     assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).stdout, "every skill is in one place already\n");
-    let run = sandbox.run(&["adopt", "--undo", "--yes"]);
-    assert_eq!((run.code, run.stdout.lines().last()), (0, Some("2 put back")), "{}", run.stderr);
+    let run = sandbox.run(&["undo", "--yes"]);
+    let last = run.stdout.lines().last();
+    assert_eq!((run.code, last), (0, Some("took back rep adopt beta gamma")), "{}", run.stderr);
     assert_eq!(tree(&sandbox.project()), before);
-    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).stdout, "there is nothing to undo\n");
+    assert_eq!(sandbox.run(&["undo", "--yes"]).stdout, "there is nothing to undo\n");
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn copies_that_differ_are_left_alone_until_one_is_chosen() {
     let answer = sandbox.json(&["adopt", "beta", "--yes", "--from", ".claude/skills", "--json"]);
     assert_eq!(answer["skills"][0]["moved"], ".claude/skills/beta");
     assert!(sandbox.read(".agents/skills/beta/SKILL.md").ends_with("other\n"));
-    assert_eq!(sandbox.run(&["adopt", "--undo", "beta", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
     assert_eq!(tree(&sandbox.project()), before);
 }
 
@@ -183,11 +186,11 @@ fn undo_leaves_no_empty_directories() {
     let sandbox = scattered();
     fs::remove_dir_all(sandbox.project().join(".agents")).unwrap();
     assert_eq!(sandbox.run(&["adopt", "gamma", "--yes"]).code, 0);
-    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
     assert!(!sandbox.project().join(".agents").exists());
     // With nothing to undo, empty directories are the user's.
     fs::create_dir_all(sandbox.project().join(".agents/skills")).unwrap();
-    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).stdout, "there is nothing to undo\n");
+    assert_eq!(sandbox.run(&["undo", "--yes"]).stdout, "there is nothing to undo\n");
     assert!(sandbox.project().join(".agents/skills").is_dir());
 }
 
@@ -225,14 +228,14 @@ fn what_was_changed_since_is_left_alone_by_undo() {
     let link = sandbox.project().join(".claude/skills/beta");
     fs::remove_file(&link).unwrap();
     sandbox.write(".claude/skills/beta/SKILL.md", "mine");
-    let run = sandbox.run(&["adopt", "--undo", "--yes"]);
+    let run = sandbox.run(&["undo", "--yes"]);
     assert_eq!(run.code, 1);
-    assert!(run.stderr.contains("left alone: .claude/skills/beta was replaced since"), "{}", run.stderr);
+    assert!(run.stderr.contains("/project/.claude/skills/beta: was replaced since"), "{}", run.stderr);
     assert_eq!(sandbox.read(".claude/skills/beta/SKILL.md"), "mine");
     assert!(sandbox.read(".agents/.repertoire-adopted/.claude/skills/beta/SKILL.md").contains("Do beta."));
     // Without what stands in the way, it is put back after all.
     fs::remove_dir_all(&link).unwrap();
-    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
+    assert_eq!(sandbox.undo("rep adopt beta").code, 0);
     assert!(sandbox.read(".claude/skills/beta/SKILL.md").contains("Do beta."));
 }
 
@@ -251,7 +254,7 @@ fn a_record_of_a_cloned_repository_moves_nothing_elsewhere() {
             files
         };
         let before = files();
-        let run = sandbox.run(&["adopt", "--undo", "--yes"]);
+        let run = sandbox.undo("rep adopt x");
         assert_eq!(run.code, 1, "{path} {}", run.stdout);
         assert_eq!(files(), before, "{path}");
     }
@@ -282,10 +285,21 @@ fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     // As if it had been killed when the copy in the one place was put aside, and before the other one was
     // moved there.
     let changes = sandbox.home().join(".local/state/repertoire/changes");
-    let paths = fs::read_dir(&changes).unwrap().map(|entry| entry.unwrap().path());
-    let record = paths.into_iter().find(|path| path.extension().is_some_and(|it| it == "done")).unwrap();
-    let name = record.file_name().unwrap().to_str().unwrap().split('.').nth(1).unwrap();
-    fs::rename(&record, changes.join(format!("{name}.json"))).unwrap();
+    let record: Value =
+        serde_json::from_str(&sandbox.read("../home/.local/state/repertoire/changes.json")).unwrap();
+    let change = &record["entries"][0];
+    let step = |step: &Value| match step["record"]["path"].as_str() {
+        Some(path) => {
+            json!({"record": {"path": path, "before": null, "after": fs::read_to_string(path).unwrap()}})
+        }
+        None => step.clone(),
+    };
+    let steps: Vec<Value> = change["steps"].as_array().unwrap().iter().map(step).collect();
+    let journal =
+        json!({"version": 4, "command": "rep adopt", "time": change["time"], "skills": [], "steps": steps});
+    let name = format!("{}.json", change["place"].as_str().unwrap());
+    fs::write(changes.join(name), journal.to_string()).unwrap();
+    fs::remove_file(changes.with_file_name("changes.json")).unwrap();
     for record in [".agents/.repertoire-links.json", ".agents/.repertoire-adopted.json"] {
         fs::remove_file(sandbox.project().join(record)).unwrap();
     }
@@ -301,7 +315,7 @@ fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     assert!(run.stderr.contains("a `rep adopt` that was interrupted is completed"), "{}", run.stderr);
     assert_eq!(tree(&sandbox.project()), after);
     assert!(!sandbox.run(&["catalog"]).stderr.contains("interrupted"));
-    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
     assert_eq!(tree(&sandbox.project()), before);
 }
 
@@ -336,14 +350,14 @@ fn a_clone_whose_links_lead_out_moves_nothing_across_the_border() {
     let skills = sandbox.project().join(".agents/skills");
     for target in ["../../home/.agents/skills", "../../home"] {
         symlink(target, &skills).unwrap();
-        for args in [&["adopt", "--all", "--yes"], &["adopt", "--undo", "--yes"]] {
-            let error = stays(args);
-            assert!(error.contains(".agents/skills leads out of the project"), "{error}");
-        }
+        let error = stays(&["adopt", "--all", "--yes"]);
+        assert!(error.contains(".agents/skills leads out of the project"), "{error}");
+        assert_eq!(sandbox.run(&["undo", "--list"]).stdout, "there is nothing to undo\n");
         fs::remove_file(&skills).unwrap();
     }
     let originals = sandbox.project().join(".agents/.repertoire-adopted");
     fs::create_dir(&originals).unwrap();
     symlink("../../../home/kept", originals.join(".claude")).unwrap();
-    stays(&["adopt", "--undo", "--yes"]);
+    assert_eq!(sandbox.undo("rep adopt beta").code, 1);
+    assert_eq!(all(), before);
 }

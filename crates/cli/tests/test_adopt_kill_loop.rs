@@ -96,11 +96,11 @@ fn kill_loop_of_adopt() {
     let before = files(&sandbox.project());
     let mut killer = Killer::new();
     while killer.killed < killer.kills {
-        let way = if killer.next().is_multiple_of(2) { "--all" } else { "--undo" };
-        if way == "--undo" {
+        let is_undo = killer.next().is_multiple_of(2);
+        if is_undo {
             assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).code, 0);
         }
-        killer.kill(&sandbox, &["adopt", way, "--yes"]);
+        killer.kill(&sandbox, if is_undo { &["undo", "--yes"] } else { &["adopt", "--all", "--yes"] });
         // A command that hands skills to a model completes what was begun.
         assert_eq!(sandbox.run(&["catalog"]).code, 0);
         for (directory, name) in copies() {
@@ -114,7 +114,7 @@ fn kill_loop_of_adopt() {
             let path = sandbox.project().join(directory).join(name);
             assert!(path.is_symlink() && path.join("SKILL.md").is_file(), "{}", path.display());
         }
-        let run = sandbox.run(&["adopt", "--undo", "--yes"]);
+        let run = sandbox.run(&["undo", "--yes"]);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         assert_eq!(files(&sandbox.project()), before, "temporary files stay, or a copy is elsewhere");
     }
@@ -122,8 +122,8 @@ fn kill_loop_of_adopt() {
 
 /// Commands that change files of clients, each with the one that takes it back.
 const CHANGES: [(&[&str], &[&str]); 3] = [
-    (&["connect", "--yes", "claude-code", "codex", "cursor"], &["connect", "--undo", "--yes", "--all"]),
-    (&["link", "--yes", "claude-code"], &["link", "--undo", "--yes"]),
+    (&["connect", "--yes", "claude-code", "codex", "cursor"], &["undo", "--yes"]),
+    (&["link", "--yes", "claude-code"], &["undo", "--yes"]),
     (&["disable", "alpha", "beta"], &["enable", "alpha", "beta"]),
 ];
 

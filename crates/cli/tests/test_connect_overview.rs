@@ -80,6 +80,10 @@ fn follow(sandbox: &Sandbox) -> usize {
         }
         for command in commands {
             let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
+            if words == ["undo", "--list"] {
+                assert_eq!(sandbox.undo("rep link").code, 0);
+                continue;
+            }
             words.push("--yes");
             if words[0] == "adopt" {
                 words.push("--all");
@@ -145,7 +149,7 @@ fn links_for_a_connected_client_are_given_up_by_one_advice() {
     let run = sandbox.run(&["connect"]);
     let advice: Vec<&str> = run.stdout.lines().filter(|line| line.contains("; ")).collect();
     assert_eq!(advice.len(), 1, "{}", run.stdout);
-    assert!(advice[0].ends_with("run `rep link --undo claude-code`"), "{}", run.stdout);
+    assert!(advice[0].ends_with("take them back by their number in `rep undo --list`"), "{}", run.stdout);
     assert_eq!(follow(&sandbox), 1);
 }
 
@@ -155,8 +159,7 @@ fn advice_about_links_of_the_home_directory_can_be_followed_in_a_project() {
     let sandbox = sandbox(&[".claude", ".cursor"]);
     sandbox.write("../home/.agents/skills/gamma/SKILL.md", skill("gamma", "x\n"));
     assert_eq!(sandbox.run(&["link", "--user", "claude-code", "--yes"]).code, 0);
-    let expect = ["link", "--undo", "--user", "claude-code"];
-    assert_eq!(advised(&sandbox)[0], expect);
+    assert_eq!(advised(&sandbox)[0], ["undo", "--list"]);
     follow(&sandbox);
     assert!(!sandbox.home().join(".claude/skills/gamma").exists());
 }

@@ -172,6 +172,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("sync", &[]),
         ("sync", &["--import"]),
         ("remove", &["nothing"]),
+        ("undo", &["9"]),
         ("connect", &["--yes"]),
         ("connect", &["cursor"]),
         ("link", &["claude-code"]),
@@ -278,6 +279,7 @@ fn without_a_command_the_usual_ones_are_shown() {
       add        From a repository, an archive, a package or a server
       update     Bring them up to date; your edits are kept
       remove     Take one away
+      undo       Take back the last change
     Agents
       connect    Give your skills to Claude Code, Codex, Cursor and others
       disable    Switch a skill off, for all clients or for one

@@ -85,24 +85,12 @@ fn a_client_that_reads_another_directory_gets_links() {
     assert_eq!(link(&sandbox, &["claude-code", "codex"]).stdout, "everything is linked already\n");
     // The library is the same: both ways lead to one skill.
     assert!(sandbox.run(&["doctor", "--verbose"]).stdout.contains("2 active, 0 shadowed, 0 quarantined"));
-    assert_run!(sandbox.run(&["link", "--undo", "--dry-run", "claude-code"]), @r#"
-    exit 0
-    --- stdout
-    - .claude/skills/alpha
-    - .claude/skills/beta
-    --- stderr
-    "#);
-    assert_run!(link(&sandbox, &["--undo", "claude-code"]), @r#"
-    exit 0
-    --- stdout
-    - .claude/skills/alpha
-    - .claude/skills/beta
-    2 removed
-    --- stderr
-    "#);
+    assert!(
+        sandbox.run(&["undo", "--yes"]).stdout.contains("\n- .claude/skills/beta\n- .claude/skills/alpha\n")
+    );
     assert_eq!(layout(&sandbox.project()), before);
     assert!(!sandbox.project().join(".agents/.repertoire-links.json").try_exists().unwrap());
-    assert_eq!(link(&sandbox, &["--undo"]).stdout, "there is nothing to undo\n");
+    assert_eq!(sandbox.run(&["undo"]).stdout, "there is nothing to undo\n");
 }
 
 #[cfg(unix)]
@@ -131,14 +119,15 @@ fn skills_that_lie_elsewhere_get_the_one_place() {
     shared/gamma/SKILL.md
     "#);
     // One client less: what is still needed stays.
-    assert_eq!(link(&sandbox, &["--undo", "claude-code"]).code, 0);
+    fs::remove_file(sandbox.project().join("../home/.local/state/repertoire/changes.json")).unwrap();
+    assert_eq!(sandbox.undo("rep link claude-code").code, 0);
     insta::assert_snapshot!(layout(&sandbox.project()), @r#"
     .agents/skills/delta -> ../../.claude/skills/delta
     .agents/skills/gamma -> ../../shared/gamma
     .claude/skills/delta/SKILL.md
     shared/gamma/SKILL.md
     "#);
-    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert_eq!(sandbox.undo("rep link").code, 0);
     insta::assert_snapshot!(layout(&sandbox.project()), @r#"
     .claude/skills/delta/SKILL.md
     shared/gamma/SKILL.md
@@ -197,7 +186,7 @@ fn link_does_not_overwrite_existing_entries() {
     .claude/skills/gamma -> ../../.agents/skills/gamma
     "#);
     // A link that was right before is not ours to remove.
-    assert_eq!(link(&sandbox, &["--undo"]).stdout, "there is nothing to undo\n");
+    assert_eq!(sandbox.run(&["undo"]).stdout, "there is nothing to undo\n");
 }
 
 #[cfg(unix)]
@@ -209,12 +198,12 @@ fn directories_that_are_empty_after_undo_go() {
     sandbox.write("repertoire.toml", "roots = [\"shared\"]\n");
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     assert!(there(".claude/skills") && there(".agents/skills"));
-    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
     assert!(!there(".claude") && !there(".agents"), "{}", layout(&sandbox.project()));
     // What holds something else stays.
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     sandbox.write(".claude/settings.json", "{}");
-    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
     assert!(there(".claude") && !there(".claude/skills") && !there(".agents"));
 }
 
@@ -228,7 +217,7 @@ fn links_to_missing_skills_are_reported() {
     fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
     let told = told();
     assert!(told.contains("1 link leads nowhere: .claude/skills/beta\n"), "{told}");
-    assert!(told.contains("or all of them with `rep link --undo`"), "{told}");
+    assert!(told.contains("or all of them with `rep undo`"), "{told}");
 }
 
 #[cfg(unix)]
@@ -241,14 +230,10 @@ fn undo_removes_only_links_that_link_made() {
     let path = sandbox.project().join(".claude/skills/alpha");
     fs::remove_file(&path).unwrap();
     symlink("/somewhere/else", &path).unwrap();
-    assert_run!(link(&sandbox, &["--undo"]), @r#"
-    exit 1
-    --- stdout
-    - .claude/skills/beta
-    1 removed
-    --- stderr
-    left alone: .claude/skills/alpha was changed since it was made
-    "#);
+    let run = sandbox.run(&["undo", "--yes"]);
+    assert!(run.code == 1 && run.stdout.contains("\n- .claude/skills/beta\n"), "{}", run.stdout);
+    let left = "left alone: [DIR]/project/.claude/skills/alpha: was changed since it was made\n";
+    assert_eq!(run.stderr, left);
     assert!(path.is_symlink());
     // A record that came with a clone is believed about links in directories of skills alone.
     symlink("target", sandbox.project().join("precious")).unwrap();
@@ -257,7 +242,7 @@ fn undo_removes_only_links_that_link_made() {
     let lines = lines.map(|path| serde_json::json!({"path": path, "to": "target", "clients": ["codex"]}));
     let record = serde_json::json!({"version": 1, "links": lines}).to_string();
     sandbox.write(".agents/.repertoire-links.json", record);
-    assert_eq!(link(&sandbox, &["--undo"]).code, 1);
+    assert_eq!(sandbox.undo("rep link codex").code, 1);
     assert!(sandbox.project().join("precious").is_symlink() && sandbox.home().join("precious").is_symlink());
     sandbox.write(".agents/.repertoire-links.json", "{");
     assert_eq!(link(&sandbox, &["claude-code"]).code, 1);
@@ -291,13 +276,13 @@ fn copies_where_they_are_wanted() {
     assert!(stale.stderr.contains("is a copy of what the skill was"), "{}", stale.stderr);
     // A copy that was changed stays.
     sandbox.write(".claude/skills/alpha/references/guide.md", "changed\n");
-    assert_eq!(link(&sandbox, &["--undo"]).code, 1);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 1);
     assert_eq!(sandbox.read(".claude/skills/alpha/references/guide.md"), "changed\n");
     fs::remove_dir_all(sandbox.project().join(".claude")).unwrap();
     assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
     // Nor is anything lost that was put beside.
     sandbox.write(".claude/skills/alpha/.hidden", "mine\n");
-    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
     assert_eq!(sandbox.read(".claude/skills/alpha/.hidden"), "mine\n");
     assert!(!sandbox.project().join(".claude/skills/alpha/SKILL.md").try_exists().unwrap());
 }
@@ -319,11 +304,7 @@ fn link_warns_of_clients_that_read_two_directories() {
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(run.stdout.contains(words), "{}", run.stdout);
-    assert!(
-        run.stdout.contains("run `rep link --undo claude-code`, then `rep connect claude-code`"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("`rep undo --list`, then run `rep connect claude-code`"), "{}", run.stdout);
     // What is there already is the business of `rep doctor`.
     assert_eq!(link(&sandbox, &[]).stderr, "");
 }
@@ -349,8 +330,9 @@ fn links_lead_through_the_one_place_with_a_warning_where_a_client_reads_both() {
     assert!(sandbox.run(&["doctor", "--verbose"]).stdout.contains("more than once"));
     assert_eq!(link(&sandbox, &[]).stdout, "everything is linked already\n");
     // The one place is for both, so one of them does not take it from the other.
-    assert_eq!(link(&sandbox, &["--undo", "claude-code"]).stdout, "- .claude/skills/gamma\n1 removed\n");
-    assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .agents/skills/gamma\n1 removed\n");
+    fs::remove_file(sandbox.project().join("../home/.local/state/repertoire/changes.json")).unwrap();
+    assert!(sandbox.undo("rep link claude-code").stdout.contains("\n- .claude/skills/gamma\n"));
+    assert!(sandbox.undo("rep link").stdout.contains("\n- .agents/skills/gamma\n"));
     insta::assert_snapshot!(layout(&sandbox.project()), @"shared/gamma/SKILL.md");
     // A client that is connected needs no links.
     assert_eq!(sandbox.run(&["connect", "--yes", "cursor"]).code, 0);
@@ -400,12 +382,12 @@ fn a_client_is_offered_skills_one_way() {
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stderr, @r#"
     warning: with these links Cursor offers 2 skills more than once, because it reads [DIR]/project/.agents/skills and [DIR]/project/.claude/skills
-    hint: Claude Code is connected and needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`
+    hint: Claude Code is connected and needs no links in [DIR]/project/.claude/skills: take them back by their number in `rep undo --list`
     "#);
     let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(
         run.stdout
-            .contains("needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`")
+            .contains("needs no links in [DIR]/project/.claude/skills: take them back by their number in `rep undo --list`")
             && !run.stdout.contains("`rep connect"),
         "{}",
         run.stdout
@@ -433,7 +415,7 @@ fn a_server_that_runs_already_is_a_way_too() {
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor", "--verbose"]);
     assert!(run.stdout.contains("Claude Code is connected (.mcp.json)"), "{}", run.stdout);
-    assert_eq!(sandbox.run(&[&["connect", "--undo"], &connect[1..], &http].concat()).code, 0);
+    assert_eq!(sandbox.undo("rep connect claude-code").code, 0);
     assert!(!sandbox.run(&["doctor", "--verbose"]).stdout.contains("Claude Code is connected"));
     // What answers at other addresses and under other names is not known.
     for entry in
@@ -541,22 +523,20 @@ fn undo_does_not_follow_links_out_of_the_project() {
         let sandbox = prepare(".claude");
         sandbox.write(".agents/.repertoire-links.json", record(".claude/skills/alpha"));
         let before = layout(&sandbox.home());
-        let run = link(&sandbox, &["--undo"]);
-        assert_eq!((run.code, run.stdout.as_str()), (1, "there is nothing to undo\n"));
-        assert_eq!(run.stderr, "left alone: .claude/skills/alpha leads out of the project\n");
+        let run = sandbox.undo("rep link");
+        assert_eq!(run.code, 1);
+        assert_eq!(run.stderr, "left alone: [DIR]/project/.claude/skills/alpha: leads out of the project\n");
         assert_eq!(layout(&sandbox.home()), before);
         // It would have gone, were it not for the link.
         fs::remove_file(sandbox.project().join(".claude")).unwrap();
         fs::rename(sandbox.home().join(".claude"), sandbox.project().join(".claude")).unwrap();
         sandbox.write(".agents/.repertoire-links.json", record(".claude/skills/alpha"));
-        assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/alpha\n1 removed\n");
+        assert!(sandbox.undo("rep link").stdout.contains("\n- .claude/skills/alpha\n"));
         // The one place leads out, and the record with it.
         let sandbox = prepare(".agents");
         let (before, record) = (layout(&sandbox.home()), record(".agents/skills/alpha"));
         sandbox.write("../home/.agents/.repertoire-links.json", &record);
-        let run = link(&sandbox, &["--undo"]);
-        let refusal = "error: [DIR]/project/.agents/.repertoire-links.json leads out of the project\n";
-        assert!(run.code == 1 && run.stderr.starts_with(refusal), "{}", run.stderr);
+        assert!(!sandbox.run(&["undo", "--list"]).stdout.contains("[DIR]/project"));
         assert_eq!(layout(&sandbox.home()), before);
         assert_eq!(sandbox.read("../home/.agents/.repertoire-links.json"), record);
     }
@@ -576,7 +556,7 @@ fn a_link_that_is_made_again_is_recorded_again() {
     sandbox.write(".agents/skills/alpha/references/guide.md", "newer\n");
     assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
     assert_ne!(recorded_digest(&sandbox), first);
-    assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/alpha\n1 removed\n");
+    assert!(sandbox.run(&["undo", "--yes"]).stdout.contains("\n- .claude/skills/alpha\n"));
     assert!(!sandbox.project().join(".claude/skills/alpha").try_exists().unwrap());
 }
 
@@ -589,10 +569,9 @@ fn print_changes_nothing() {
     let record = sandbox.read(path);
     // What is gone would be forgotten, were it not for --dry-run.
     fs::remove_dir_all(sandbox.project().join(".claude/skills")).unwrap();
-    let run = link(&sandbox, &["--undo", "--dry-run"]);
-    assert_eq!((run.code, run.stdout.as_str()), (0, "there is nothing to undo\n"));
+    assert_eq!(sandbox.run(&["undo", "--dry-run"]).code, 0);
     assert_eq!(sandbox.read(path), record);
-    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
     assert!(!sandbox.project().join(path).try_exists().unwrap());
 }
 
@@ -619,7 +598,7 @@ fn a_copy_is_there_as_a_whole_or_not_at_all() {
     let digest = recorded_digest(&sandbox);
     assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
     assert_eq!(recorded_digest(&sandbox), digest);
-    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tests of the records of links, gathered and disabled skills, kits and approvals, and of the records that
 //! earlier versions wrote.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, assert_run, skill};
@@ -120,6 +122,7 @@ fn a_user_who_works_in_the_home_directory_has_one_record() {
     sandbox.write("../home/.agents/skills/mine/SKILL.md", skill("mine", "x\n"));
     let run = sandbox.run_in("../home", &["link", "claude-code", "--yes"]);
     assert!(sandbox.read(&format!("{STATE}/links.json")).contains(".claude/skills/mine"), "{}", run.stderr);
-    let run = sandbox.run(&["link", "--undo", "--user", "--yes"]);
-    assert_eq!(run.stdout, "- .claude/skills/mine\n1 removed\n");
+    fs::remove_file(sandbox.project().join(STATE).join("changes.json")).unwrap();
+    let run = sandbox.undo("rep link claude-code");
+    assert!(run.stdout.contains("\n- [DIR]/home/.claude/skills/mine\n"), "{}", run.stdout);
 }

@@ -296,6 +296,17 @@ fn rep_publish_sends_versions_that_rules_let_wait_for_another_reviewer() {
     let expect = "this content is released already as version 2.0.0";
     assert!(run.code == 1 && run.stderr.contains(expect), "{}", run.stderr);
     assert!(!run.stdout.contains("alpha") && !run.stderr.contains("never changes"), "{}", run.stdout);
+
+    // Files here are not changed, so that it is not `rep undo` that takes it back.
+    let mut approve = sandbox.command(&["proposal", "approve", "2", "--yes"]);
+    approve.env("REPERTOIRE_STORE_URL", "fleet.db").env("USER", "cid");
+    assert_eq!(sandbox.finish(approve).code, 0);
+    let run = sandbox.run(&["undo", "--yes"]);
+    assert!(
+        run.code == 1 && run.stderr.contains("take it back with `rep history alpha --restore 2`"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

@@ -161,12 +161,12 @@ fn undo_leaves_skills_that_change_during_the_question() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.set("REPERTOIRE_COLOR", "never");
     assert_eq!(sandbox.run(&["link", "--yes", "--copy", "claude-code"]).code, 0);
-    let shown = answering_after(&sandbox, &["link", "--undo"], Some("y\n"), || {
+    let shown = answering_after(&sandbox, &["undo"], Some("y\n"), || {
         sandbox.write(".claude/skills/alpha/references/guide.md", "mine\n");
         std::fs::remove_dir_all(sandbox.project().join(".claude/skills/beta")).unwrap();
     });
-    assert!(shown.contains("remove 2? [y/N]"), "{shown}");
-    assert!(shown.contains("left alone: .claude/skills/alpha was changed since it was made"), "{shown}");
+    assert!(shown.contains("take it back? [y/N]"), "{shown}");
+    assert!(shown.contains("files were changed meanwhile"), "{shown}");
     assert_eq!(sandbox.read(".claude/skills/alpha/references/guide.md"), "mine\n");
     assert!(sandbox.project().join(".claude/skills/alpha/SKILL.md").is_file());
 }

@@ -7,4 +7,4 @@ mod undo;
 
 pub use plan::{AdoptOptions, AdoptPlan, GatheredSkill, OtherFilesReader, plan};
 pub use record::original;
-pub use undo::{AdoptUndo, CopyState, RestoredCopy};
+pub use undo::{gathered, put_back};

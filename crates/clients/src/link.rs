@@ -14,7 +14,7 @@ pub use apply::{LinkKind, NewLinks};
 pub use plan::{LinkPlan, LinkStep, LinkedSkill, Occupancy, plan};
 pub use receivers::{ConnectedClients, SkippedClient, chosen};
 pub use record::{RecordedLink, dangling};
-pub use undo::{LinkRemoval, RemovalState, RemovedLink};
+pub use undo::{made, remove_made};
 pub use warnings::{Warning, warnings, warnings_after};
 
 pub(crate) use record::{LinkRecord, recorded};

@@ -36,6 +36,8 @@ pub enum RecordKind {
     Kits,
     /// The approvals of skills.
     Approvals,
+    /// The changes that were carried out, so that they can be taken back.
+    Changes,
 }
 
 impl RecordKind {
@@ -47,6 +49,7 @@ impl RecordKind {
             Self::Disabled => "disabled.json",
             Self::Kits => "kits.json",
             Self::Approvals => "approvals.json",
+            Self::Changes => "changes.json",
         }
     }
 

@@ -37,7 +37,8 @@ pub struct SkillChange {
     pub before: Option<SkillFiles>,
     /// Its files as they will be; none if it is removed.
     pub after: Option<SkillFiles>,
-    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
+    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`]
+    /// has it.
     ///
     /// [`InstalledSkill::others`]: repertoire::change::InstalledSkill::others
     pub others: Vec<String>,
@@ -47,7 +48,8 @@ pub struct SkillChange {
     pub locked: Option<LockedSkill>,
 }
 
-/// Completes or undoes an interrupted change of `installation`; `None` if there is not one, or another process is at it.
+/// Completes or undoes an interrupted change of `installation`; `None` if there is not one, or another
+/// process is at it.
 pub fn recover(installation: &Installation, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
@@ -57,7 +59,8 @@ pub fn begin(installation: &Installation, store: &LazyStore) -> Result<WriterLoc
     change::begin(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
 
-/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`]. Returns notes for the user.
+/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`]. Returns
+/// notes for the user.
 ///
 /// Fails with [`ErrorKind::Changed`] if a skill or the lock is not as the change expects.
 pub fn apply(
@@ -69,6 +72,7 @@ pub fn apply(
     let (files, note) =
         if change.skills.is_empty() { Default::default() } else { lock_files(installation, change)? };
     let mut steps = change.others.clone();
+    steps.about.extend(change.skills.iter().map(|skill| skill.name.to_string()));
     steps.skills.extend(change.skills.iter().map(|skill| SkillStep {
         directory: installation.directory(&skill.name),
         before: skill.before.as_ref().map(Cow::Borrowed),
@@ -84,7 +88,8 @@ pub fn apply(
     Ok(notes)
 }
 
-/// Records the states of skills that `change` found or made as versions in `store`, unless they are too large for that.
+/// Records the states of skills that `change` found or made as versions in `store`, unless they are too large
+/// for that.
 pub fn record_versions(
     installation: &Installation,
     store: &LazyStore,

@@ -15,12 +15,12 @@ use crate::workspace::{Library, Workspace, WorkspaceOptions, settings};
 impl Checks {
     /// Warns of links that were made to skills which are no longer there.
     pub(super) fn links(&mut self, workspace: &Workspace) {
-        for (links, undo) in link::dangling(&workspace.env.places()) {
+        for links in link::dangling(&workspace.env.places()) {
             let lead = if links.len() == 1 { "leads" } else { "lead" };
             let message =
                 format!("{} {lead} nowhere: {}", count(links.len(), "link"), named(links.into_iter()));
-            let hint = format!("their skills are gone; remove the links, or all of them with `{undo}`");
-            self.add(Status::Warn, "link", message, Some(&hint));
+            let hint = "their skills are gone; remove the links, or all of them with `rep undo`";
+            self.add(Status::Warn, "link", message, Some(hint));
         }
     }
 
@@ -76,7 +76,7 @@ impl Checks {
         let (names, present) = (offered_names(&library.snapshot), present(&places, &connections));
         let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
         for client in present.iter().filter(|client| places.is_there(client)) {
-            if let Some((message, hint)) = files.read_twice(&places, client, &names, &present) {
+            if let Some((message, hint)) = files.read_twice(client, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));
             }
         }

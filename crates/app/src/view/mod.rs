@@ -1,4 +1,5 @@
-//! Serialisable answers, one type for each noun: `rep X --json`, `GET /api/v1/X` and embedders get the same one.
+//! Serialisable answers, one type for each noun: `rep X --json`, `GET /api/v1/X` and embedders get the same
+//! one.
 
 mod catalog;
 mod client;
@@ -11,6 +12,7 @@ mod proposal;
 mod search;
 mod skill;
 mod stats;
+mod undo;
 mod version;
 
 pub use catalog::{CatalogView, ShownSkillView, SkillNeedView};
@@ -35,6 +37,7 @@ pub use stats::{
     ClientRecordView, ClientUseView, ConcentrationView, ReadFileView, StatsView, UnreadFileView,
     UnusedSkillView, UsageTotalsView, UsedFileView, UsedSkillView,
 };
+pub use undo::{ChangeView, UndoListView, UndoView};
 pub use version::{
     PublicationView, RollbackView, ServerVersionsView, VersionDiffView, VersionListView, VersionView,
 };

@@ -79,7 +79,7 @@ pub fn finish_interrupted_changes(env: &Env) -> Vec<InterruptedChange> {
 
 /// The place where the changes of an owner are made, with the store of what files were.
 pub struct ChangeSite {
-    place: ChangePlace,
+    installation: Installation,
     store: LazyStore,
 }
 
@@ -87,22 +87,27 @@ impl ChangeSite {
     /// Returns the place for `owner`.
     pub fn of(env: &Env, owner: Owner) -> Result<Self, Error> {
         let installation = installation(env, &env.places(), owner).ok_or_else(no_installation)?;
-        Ok(Self { place: installation.change_place(), store: local_store(env) })
+        Ok(Self { installation, store: local_store(env) })
+    }
+
+    /// Returns the place.
+    pub fn place(&self) -> ChangePlace {
+        self.installation.change_place()
     }
 
     /// Waits until no other process makes a change there; until the result is dropped, others wait.
     pub fn begin(&self) -> Result<WriterLock, Error> {
-        Ok(change::begin(&self.place, &self.store)?)
+        Ok(begin(&self.installation, &self.store)?)
     }
 
     /// Carries out `change`, all of it or nothing.
     pub fn apply(&self, lock: &WriterLock, change: &ChangeSteps<'_>) -> Result<(), Error> {
-        change::apply(lock, &self.place, &self.store, change).map_err(|failed| {
+        change::apply(lock, &self.place(), &self.store, change).map_err(|failed| {
             let error = Error::from(failed.error);
             match failed.undo {
                 None => error,
                 Some(second) => error
-                    .hint(format!("what was changed already could not be undone: {second}"))
+                    .hint(format!("what was changed already could not be taken back: {second}"))
                     .hint("the next command tries it again"),
             }
         })
@@ -210,7 +215,8 @@ impl Workspace {
         Ok(added_links(&self.env.places(), owner, kind, &linked.collect::<Vec<_>>(), obsolete)?)
     }
 
-    /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.
+    /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token
+    /// for a server.
     pub fn fetch_options(&self, prompt: GitPrompt, token_file: Option<&Path>) -> Result<FetchOptions, Error> {
         let mut options = self.unattended_fetch_options()?;
         options.prompt = prompt;

@@ -2,7 +2,6 @@
 
 mod apply;
 mod args;
-mod undo;
 
 pub(crate) use args::AdoptArgs;
 
@@ -32,9 +31,6 @@ fn adopt(
     let base = places.base(args.owner(&places)).ok_or_else(|| {
         CliError::usage("there is no home directory to gather skills in").hint("set HOME, or use `--project`")
     })?;
-    if args.undo {
-        return undo::run(ui, workspace, args, &base, guard);
-    }
     if args.names.is_empty() && !args.all {
         return Err(CliError::usage("no skill is named")
             .hint("`rep adopt --all` gathers all skills that lie in several directories")

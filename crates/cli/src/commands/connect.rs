@@ -31,7 +31,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     // Errors of the configuration are reported by the commands that need it.
     let settings = settings::load(&env, &globals.workspace_options());
     let workspace = settings.ok().map(|settings| with_settings(ui, env, &globals, settings));
-    if let (Some(workspace), Some(agent), false) = (&workspace, &args.agent, args.undo) {
+    if let (Some(workspace), Some(agent)) = (&workspace, &args.agent) {
         workspace.expect_agent(agent)?;
     }
     // The lock covers reading and writing, unless a person is asked in between, who must not block others.
@@ -55,8 +55,8 @@ fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, C
         return Ok(chosen);
     }
     let has_file = |client: &&Client| !places.configuration(client, args.owner()).is_empty();
-    let is_meant = |client: &&Client| args.undo || places.is_there(client);
-    let chosen: Vec<&'static Client> = CLIENTS.iter().filter(has_file).filter(is_meant).collect();
+    let is_there = |client: &&Client| places.is_there(client);
+    let chosen: Vec<&'static Client> = CLIENTS.iter().filter(has_file).filter(is_there).collect();
     if chosen.is_empty() {
         let ids: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
         return Err(CliError::no("none of the clients that are known was found")

@@ -80,7 +80,9 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DisableArgs) -> Res
         if let Some(changes) = &mut changes {
             steps.extend(changes.disable_steps()?);
         }
-        change.apply("rep disable", steps, changes.as_mut())?;
+        // A skill that is in the list already may have got a link or a switch since.
+        let about = if disabled.is_empty() { &already } else { &disabled };
+        change.apply("rep disable", about, steps, changes.as_mut())?;
     }
     let exit = if changes.as_ref().is_some_and(ClientChanges::has_failed) { Exit::No } else { Exit::Success };
     if ui.is_json() {
@@ -145,7 +147,8 @@ fn disable_for_client(
         }
     }
     if let Some(change) = change {
-        change.apply("rep disable", changes.disable_steps()?, Some(&mut changes))?;
+        let command = format!("rep disable --client {client}");
+        change.apply(&command, &disabled, changes.disable_steps()?, Some(&mut changes))?;
     }
     if ui.is_json() {
         ui.write_json(

@@ -75,7 +75,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EnableArgs) -> Resu
         if let Some(changes) = &mut changes {
             steps.extend(changes.enable_steps()?);
         }
-        change.apply("rep enable", steps, changes.as_mut())?;
+        change.apply("rep enable", &enabled, steps, changes.as_mut())?;
     }
     if ui.is_json() {
         let still: Value = still
@@ -132,10 +132,10 @@ fn enable_for_client(
     let title = Client::named(client).map_or(client, |client| client.title());
     let (enabled, not_disabled): (Vec<&Pattern>, Vec<&Pattern>) =
         patterns.iter().partition(|pattern| changes.enable(pattern));
-    if let Some(change) = change {
-        change.apply("rep enable", changes.enable_steps()?, Some(&mut changes))?;
-    }
     let texts = |patterns: &[&Pattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
+    if let Some(change) = change {
+        change.apply("rep enable", &texts(&enabled), changes.enable_steps()?, Some(&mut changes))?;
+    }
     if ui.is_json() {
         ui.write_json(&json!({
             "file": null,

@@ -3,7 +3,6 @@
 mod apply;
 mod args;
 mod report;
-mod undo;
 
 pub(crate) use args::LinkArgs;
 
@@ -25,9 +24,6 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &LinkArgs) -> Result
         CliError::usage("there is no home directory to link skills in").hint("set HOME, or use `--project`")
     })?;
     let named: Vec<&'static Client> = args.clients.iter().filter_map(|word| Client::named(word)).collect();
-    if args.undo {
-        return undo::run(ui, workspace, &places, args, &base, &named);
-    }
     let connections = connections(&OwnEntries::new(&places), &places);
     let (clients, mut skipped) =
         link::chosen(&connections, &places, args.owner(&places), args.connected(), named)?;

@@ -38,5 +38,6 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod sync;
 pub(crate) mod team;
+pub(crate) mod undo;
 pub(crate) mod update;
 pub(crate) mod watch;

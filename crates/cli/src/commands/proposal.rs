@@ -19,7 +19,7 @@ use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui, escape};
 use crate::wire::{Library, Workspace};
-use repertoire_app::review::recovered_library;
+use repertoire_app::review::{record_approval, recovered_library};
 
 /// Proposes changes of skills, lists them and decides about them
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,8 @@ pub(crate) enum ReviewAction {
         #[arg(long)]
         all: bool,
     },
-    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect on trigger evals
+    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect
+    /// on trigger evals
     Show(OneArgs),
     /// Approves a proposal: its files are written, all at once
     Approve(ApproveArgs),
@@ -321,6 +322,9 @@ fn approve(
     let consent = ui.consent(&question, args.yes)?;
     expect_consent(consent, "nothing was approved", "a person has to run this command in a terminal")?;
     let (proposal, version) = reviewer.approve(args.id)?;
+    if let Err(error) = record_approval(workspace, reviewer.store, &proposal, &version) {
+        ui.warn(&format!("`rep undo` cannot take it back: {}", error.message_with_causes()))?;
+    }
     if ui.is_json() {
         let mut view = ProposalView::new(&proposal);
         view.version = Some(VersionView::new(&version));

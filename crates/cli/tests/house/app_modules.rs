@@ -17,6 +17,7 @@ const REASONS: &[(&str, &str)] = &[
     ("stats", "they join the events of a store with the skills of a workspace"),
     ("switch", "commands and pages switch skills alike"),
     ("token_counter", "commands and pages count alike"),
+    ("undo", "it joins the files of clients with the record of changes and the store of a workspace"),
     ("view", "commands and pages give the same answers"),
 ];
 

@@ -25,7 +25,8 @@ const MAX_OTHERS: usize = 10_000;
 /// The most hidden files and links that a message names.
 const MAX_NAMED: usize = 3;
 
-/// Returns the names of everything in a directory of a skill that is not one of its files, such as hidden files and links.
+/// Returns the names of everything in a directory of a skill that is not one of its files, such as hidden
+/// files and links.
 pub type OtherFilesReader<'a> = &'a dyn Fn(&Path) -> Result<Vec<String>, String>;
 
 /// The skills that are meant.
@@ -41,7 +42,7 @@ pub struct AdoptOptions {
 
 impl AdoptOptions {
     /// Returns `true` if the skill called `name` is meant.
-    pub(super) fn is_meant(&self, name: &str) -> bool {
+    fn is_meant(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|meant| meant == name)
     }
 }
@@ -109,7 +110,8 @@ impl<'l> Copy<'l> {
     }
 }
 
-/// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be moved.
+/// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be
+/// moved.
 fn copies<'l>(
     library: OpenLibrary<'l>,
     options: &AdoptOptions,

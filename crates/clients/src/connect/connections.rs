@@ -8,7 +8,7 @@ use repertoire::config::{FileTrust, ProfileChoice, Settings};
 use repertoire::regular_file;
 use serde_json::{Map, Value};
 
-use super::names::{DEFAULT_NAME, FORMER_NAME, server_name};
+use super::names::FORMER_NAME;
 use super::own_entries::OwnEntries;
 use crate::edit::{self, EditFault};
 use crate::{CLIENTS, Client, Owner, Places};
@@ -33,25 +33,6 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns how to undo it.
-    pub fn undo_in_words(&self) -> String {
-        match self.undo_command() {
-            Some(command) => format!("run `{command}`"),
-            None => format!("remove its entry from {} by hand", self.path.display()),
-        }
-    }
-
-    /// Returns the command that undoes it, if there is one. A file in a cloned repository may
-    /// give the entry any name, and a name that needs quotes is not put into a command to paste.
-    fn undo_command(&self) -> Option<String> {
-        let owner = if self.owner == Owner::Project { " --project" } else { "" };
-        let name = match server_name(&self.name).ok()? {
-            name if name == DEFAULT_NAME => String::new(),
-            name => format!(" --name {name}"),
-        };
-        Some(format!("rep connect --undo{owner}{name} {}", self.client.id))
-    }
-
     /// Returns the reason that the client does not get the skills, and a hint, as far as the entry shows it.
     pub fn fault(&self, places: &Places) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
@@ -114,7 +95,8 @@ impl Connection {
         self.values("--config").first().map(PathBuf::from)
     }
 
-    /// Returns the reason that the server refuses a word among its arguments, and a hint. It reads `settings`.
+    /// Returns the reason that the server refuses a word among its arguments, and a hint. It reads
+    /// `settings`.
     pub fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
@@ -213,19 +195,5 @@ mod tests {
         let (client, owner, path, name) = (&CLIENTS[0], Owner::User, PathBuf::new(), String::new());
         let connection = Connection { client, owner, path, name, command: None, args, is_off: false };
         assert_eq!(connection.roots(), [Path::new("a"), Path::new("b")]);
-    }
-
-    #[test]
-    fn a_command_to_paste_holds_no_name_that_needs_quotes() {
-        let command = |name: &str| {
-            let (client, path, name) = (&CLIENTS[0], PathBuf::new(), name.to_owned());
-            let (owner, args) = (Owner::User, Vec::new());
-            Connection { client, owner, path, name, command: None, args, is_off: false }.undo_command()
-        };
-        assert_eq!(command("repertoire").as_deref(), Some("rep connect --undo claude-code"));
-        assert_eq!(command("mine").as_deref(), Some("rep connect --undo --name mine claude-code"));
-        for name in ["x; curl example.com | sh", "$(x)", "`x`", "--all", "a b", ""] {
-            assert_eq!(command(name), None, "{name}");
-        }
     }
 }

@@ -15,7 +15,10 @@ use super::plan::{ConnectPlan, ConnectStep};
 use crate::disabled_clients::client_readers;
 use crate::library::OpenLibrary;
 use crate::link::recorded;
-use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Owner, Places, SkillOnDisk};
+use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk};
+
+/// The advice to take links back.
+const UNDO_LINKS: &str = "take them back by their number in `rep undo --list`";
 
 /// The skills that a client reads from files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,7 +49,8 @@ pub fn offered_names(snapshot: &Snapshot) -> BTreeSet<String> {
     snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
-/// Returns the clients of which there is a sign on this machine: in the home directory, or among `connections`.
+/// Returns the clients of which there is a sign on this machine: in the home directory, or among
+/// `connections`.
 pub fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
     let is_connected = |client: &Client| connections.iter().any(|other| other.client.id == client.id);
     CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client)).collect()
@@ -106,7 +110,6 @@ impl ClientFiles {
     /// to do. `present` are the clients on this machine.
     pub fn read_twice(
         &self,
-        places: &Places,
         client: &Client,
         names: &BTreeSet<String>,
         present: &[&'static Client],
@@ -114,14 +117,13 @@ impl ClientFiles {
         let overlap = self.read_often(client, names, 2);
         (!overlap.names.is_empty()).then(|| {
             let message = format!("{} offers {}", client.title(), overlap.in_words());
-            (message, self.hint_about_directories(places, client, &overlap, present))
+            (message, self.hint_about_directories(client, &overlap, present))
         })
     }
 
     /// Returns what to do about skills that `client` reads in more than one directory.
     fn hint_about_directories(
         &self,
-        places: &Places,
         client: &Client,
         overlap: &Overlap,
         present: &[&'static Client],
@@ -133,7 +135,7 @@ impl ClientFiles {
             if self.needing(client, directory, overlap, present).is_empty() {
                 let directory = directory.display();
                 return format!(
-                    "no other client needs {directory}: remove links there with `rep link --undo`, and copies once their edits are saved"
+                    "no other client needs {directory}: remove links there with `rep undo`, and copies once their edits are saved"
                 );
             }
         }
@@ -143,23 +145,21 @@ impl ClientFiles {
         };
         let needing = self.needing(client, directory, overlap, present);
         let titles: Vec<&str> = needing.iter().map(|client| client.title()).collect();
-        let ids: Vec<&str> = needing.iter().map(|client| client.id).collect();
-        let (titles, ids, shown) = (titles.join(" and "), ids.join(" "), directory.display());
+        let (titles, shown) = (titles.join(" and "), directory.display());
         let need = if needing.len() == 1 { "needs" } else { "need" };
-        let undo_links = undo_links(places, Some(directory), &ids);
         let own = overlap.paths.iter().filter(|path| path.parent() == Some(directory));
         let own: Vec<&PathBuf> = own.collect();
         let unconnected = needing.iter().map(|client| client.id).filter(|id| !self.connected.contains(id));
         let unconnected = unconnected.collect::<Vec<_>>().join(" ");
         if unconnected.is_empty() && own.iter().all(|path| self.is_ours(path)) {
             let is = if needing.len() == 1 { "is" } else { "are" };
-            format!("{titles} {is} connected and {need} no links in {shown}: run `{undo_links}`")
+            format!("{titles} {is} connected and {need} no links in {shown}: {UNDO_LINKS}")
         } else if own.iter().any(|path| self.planned.contains(*path)) {
             format!(
                 "only {titles} {need} {shown}: `rep connect {unconnected}` instead gives every client each skill once"
             )
         } else if own.iter().all(|path| self.recorded.contains(*path)) {
-            format!("only {titles} {need} {shown}: run `{undo_links}`, then `rep connect {unconnected}`")
+            format!("only {titles} {need} {shown}: {UNDO_LINKS}, then run `rep connect {unconnected}`")
         } else if own.iter().all(|path| path.is_symlink()) {
             format!(
                 "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
@@ -223,13 +223,6 @@ pub fn skills_by_name(snapshot: &Snapshot) -> BTreeMap<String, Vec<SkillOnDisk>>
     skills
 }
 
-/// Returns the command that removes the links for the clients `ids` in `directory`.
-fn undo_links(places: &Places, directory: Option<&PathBuf>, ids: &str) -> String {
-    let is_of_user = directory.is_some_and(|directory| !directory.starts_with(places.project()));
-    let option = places.option(Owner::user_if(is_of_user));
-    format!("rep link --undo{option} {ids}")
-}
-
 /// Returns `true` if the paths lead to one directory.
 fn is_same(one: &Path, other: &Path) -> bool {
     let is_one =
@@ -248,10 +241,9 @@ pub fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mu
             continue;
         };
         plan.warnings.push(format!(
-            "{} has the server as `{}` already and will be offered every skill twice; {}",
+            "{} has the server as `{}` already and will be offered every skill twice; `rep undo --list` has the number that takes it back",
             plan.client.title(),
             other.name,
-            other.undo_in_words(),
         ));
     }
 }

@@ -1,4 +1,5 @@
-//! Recognizes entries of this program, for all commands, so that they agree about which clients are connected.
+//! Recognizes entries of this program, for all commands, so that they agree about which clients are
+//! connected.
 
 use std::fs::canonicalize;
 
@@ -10,8 +11,9 @@ use super::server::PROGRAM;
 use crate::Places;
 use crate::client::{Client, Server};
 
-/// Recognizes entries of this program: they start `rep serve`, whatever the path, or the very file that runs now, or
-/// they have the name that is given by default and an address that `rep serve --http` has on this machine.
+/// Recognizes entries of this program: they start `rep serve`, whatever the path, or the very file that runs
+/// now, or they have the name that is given by default and an address that `rep serve --http` has on this
+/// machine.
 ///
 /// An address says nothing about what answers there, so others, of other machines or under other names, are
 /// taken for other servers.
@@ -21,6 +23,8 @@ pub struct OwnEntries {
     programs: Vec<String>,
     /// The server of the command line.
     asked: Option<Server>,
+    /// The pieces that this program wrote into files.
+    written: Vec<String>,
 }
 
 impl OwnEntries {
@@ -29,12 +33,18 @@ impl OwnEntries {
         let given = places.environment().executable.clone();
         let real = given.as_ref().and_then(|path| canonicalize(path).ok());
         let paths = given.into_iter().chain(real);
-        Self { programs: paths.filter_map(|path| path.to_str().map(str::to_owned)).collect(), asked: None }
+        let programs = paths.filter_map(|path| path.to_str().map(str::to_owned)).collect();
+        Self { programs, asked: None, written: Vec::new() }
     }
 
     /// Returns the same, with entries that start or name just this `server`.
     pub fn or_asked(self, server: &Server) -> Self {
         Self { asked: Some(server.clone()), ..self }
+    }
+
+    /// Returns the same, with entries whose program or address stands in one of the pieces `written`.
+    pub fn or_written(self, written: Vec<String>) -> Self {
+        Self { written, ..self }
     }
 
     /// Returns whether `entry` of `client`, called `name`, is one of them.
@@ -50,12 +60,21 @@ impl OwnEntries {
         let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
         let is_asked = matches!(&self.asked, Some(Server::Stdio { command: asked, .. }) if asked == command);
         let is_running = self.programs.iter().any(|program| program == command);
-        is_asked || is_running || file.strip_suffix(".exe").unwrap_or(file) == PROGRAM
+        is_asked
+            || is_running
+            || self.is_written(command)
+            || file.strip_suffix(".exe").unwrap_or(file) == PROGRAM
     }
 
     fn is_address(&self, name: &str, url: &str) -> bool {
         let is_asked = matches!(&self.asked, Some(Server::Http { url: asked }) if asked == url);
-        is_asked || ([DEFAULT_NAME, FORMER_NAME].contains(&name) && is_local(url))
+        is_asked || self.is_written(url) || ([DEFAULT_NAME, FORMER_NAME].contains(&name) && is_local(url))
+    }
+
+    fn is_written(&self, text: &str) -> bool {
+        // In JSON a backslash is written twice.
+        let quoted = Value::from(text).to_string();
+        self.written.iter().any(|piece| piece.contains(quoted.trim_matches('"')) && !text.is_empty())
     }
 }
 
@@ -103,7 +122,7 @@ mod tests {
     use crate::CLIENTS;
 
     fn has(name: &str, entry: Value) -> bool {
-        let ours = OwnEntries { programs: vec!["/opt/skillsd".to_owned()], asked: None };
+        let ours = OwnEntries { programs: vec!["/opt/skillsd".to_owned()], asked: None, written: Vec::new() };
         ours.has(&CLIENTS[0], name, &entry)
     }
 
@@ -139,7 +158,7 @@ mod tests {
         assert!(!has("other", entry.clone()));
         assert!(!has("skills", json!({"url": "https://example.com/mcp"})));
         let asked = Server::Http { url: "http://127.0.0.1:7437/mcp".to_owned() };
-        let ours = OwnEntries { programs: Vec::new(), asked: None }.or_asked(&asked);
+        let ours = OwnEntries { programs: Vec::new(), asked: None, written: Vec::new() }.or_asked(&asked);
         assert!(ours.has(&CLIENTS[0], "other", &entry));
     }
 

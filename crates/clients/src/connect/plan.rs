@@ -7,6 +7,7 @@ use repertoire::change::{FileStep, MAX_FILE_BYTES, PathStep, check_user_file, re
 use repertoire::config::FileTrust;
 use serde_json::{Map, Value};
 
+use super::connections::Connection;
 use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use crate::Error;
@@ -18,8 +19,6 @@ use crate::{CLIENTS, Client, Owner, Places, Server, paths};
 pub enum ConnectAction {
     /// It is written.
     Connect,
-    /// It is removed.
-    Disconnect,
     /// It is shown, so that no file is read.
     Show,
 }
@@ -55,8 +54,6 @@ pub struct ConnectPlan {
 pub enum ConnectStep {
     /// Nothing: the entry is right.
     Already,
-    /// Nothing: there is no entry to remove.
-    Absent,
     /// The file is made, or changed from `before`.
     Write {
         /// The text of the file, if there is one.
@@ -101,7 +98,7 @@ pub fn plan(
     options: &ConnectOptions,
 ) -> Vec<ConnectPlan> {
     let planner = Planner { places, ours, server, options };
-    let mut plans: Vec<ConnectPlan> = clients.iter().flat_map(|client| planner.client(client)).collect();
+    let mut plans: Vec<ConnectPlan> = clients.iter().map(|client| planner.client(client)).collect();
     // Two clients may have one file, through a link to it or to a directory, which is written once.
     for index in 1..plans.len() {
         let (earlier, rest) = plans.split_at_mut(index);
@@ -127,6 +124,16 @@ pub fn plan(
     plans
 }
 
+/// Returns the step that takes the entry of `connection` out of its file.
+pub fn removal(places: &Places, connection: &Connection) -> Result<PathStep, Error> {
+    let (path, before) = file_at(places, connection.owner, &connection.path)?;
+    let client = connection.client;
+    let spot = Spot { table: client.table, name: &connection.name };
+    let after = edit::remove(client.format, before.as_deref().unwrap_or_default(), spot);
+    let after = Some(after.map_err(|fault| broken(client, &path, fault))?);
+    Ok(PathStep::UserFile(FileStep { path, before, after }))
+}
+
 struct Planner<'a> {
     places: &'a Places,
     ours: &'a OwnEntries,
@@ -138,8 +145,8 @@ struct Planner<'a> {
 type Candidate = (PathBuf, Option<String>);
 
 impl Planner<'_> {
-    /// Plans for `client`: one file is written, but an entry is removed from all that have it.
-    fn client(&self, client: &'static Client) -> Vec<ConnectPlan> {
+    /// Plans for `client`.
+    fn client(&self, client: &'static Client) -> ConnectPlan {
         let entry = client.entry(&self.options.name, self.server);
         let candidates = self.places.configuration(client, self.options.owner);
         let plan = |path: PathBuf, step| {
@@ -148,7 +155,7 @@ impl Planner<'_> {
         };
         let likeliest = candidates.last().cloned().unwrap_or_default();
         if entry.is_none() {
-            return vec![plan(likeliest, Err(unknown_shape(client)))];
+            return plan(likeliest, Err(unknown_shape(client)));
         }
         if self.options.action == ConnectAction::Show {
             // Nothing but the entry is printed, so no file is read.
@@ -157,40 +164,15 @@ impl Planner<'_> {
                 Some(path) => self.connect(client, path, None),
                 None => Err(no_file(client, self.options.owner)),
             };
-            return vec![plan(there.cloned().unwrap_or_default(), step)];
+            return plan(there.cloned().unwrap_or_default(), step);
         }
-        if self.options.action != ConnectAction::Disconnect {
-            return vec![match self.file(client, &candidates) {
-                Ok((path, text)) => {
-                    let step = self.connect(client, &path, text);
-                    plan(path, step)
-                }
-                Err(error) => plan(likeliest, Err(error)),
-            }];
-        }
-        let mut plans = Vec::new();
-        for candidate in &candidates {
-            let (path, step) = match self.candidate(candidate) {
-                Ok((path, text)) => {
-                    let step = self.disconnect(client, &path, text);
-                    (path, step)
-                }
-                Err(error) => (candidate.clone(), Err(error)),
-            };
-            if !matches!(step, Ok(ConnectStep::Absent)) {
-                plans.push(plan(path, step));
+        match self.file(client, &candidates) {
+            Ok((path, text)) => {
+                let step = self.connect(client, &path, text);
+                plan(path, step)
             }
+            Err(error) => plan(likeliest, Err(error)),
         }
-        if plans.is_empty() {
-            let step = if candidates.is_empty() {
-                Err(no_file(client, self.options.owner))
-            } else {
-                Ok(ConnectStep::Absent)
-            };
-            let there = candidates.iter().find(|path| path.is_file()).cloned();
-            plans.push(plan(there.unwrap_or(likeliest), step));
-        }
-        plans
     }
 
     /// Returns the step that puts the entry of `client` into the file at `path`, which holds `text`.
@@ -230,30 +212,6 @@ impl Planner<'_> {
         Ok(if after == source { ConnectStep::Already } else { ConnectStep::Write { before: text, after } })
     }
 
-    /// Returns the step that takes the entry of `client` out of the file at `path`, which holds `text`.
-    fn disconnect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, Error> {
-        let spot = self.spot(client);
-        let broken = |fault| broken(client, path, fault);
-        let source = text.as_deref().unwrap_or_default();
-        match edit::read(client.format, source, spot).map_err(broken)? {
-            None if self.former(client, source).map_err(broken)?.is_some() => {
-                let spot = Spot { name: FORMER_NAME, ..spot };
-                let after = edit::remove(client.format, source, spot).map_err(broken)?;
-                Ok(ConnectStep::Write { before: text, after })
-            }
-            None => Ok(ConnectStep::Absent),
-            Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.options)),
-            Some(_) => {
-                let mut after = edit::remove(client.format, source, spot).map_err(broken)?;
-                if self.former(client, &after).map_err(broken)?.is_some() {
-                    let spot = Spot { name: FORMER_NAME, ..spot };
-                    after = edit::remove(client.format, &after, spot).map_err(broken)?;
-                }
-                Ok(ConnectStep::Write { before: text, after })
-            }
-        }
-    }
-
     /// Returns the entry of this program under its former name, if the name is not chosen by the user.
     fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, EditFault> {
         if self.options.name != DEFAULT_NAME {
@@ -268,17 +226,11 @@ impl Planner<'_> {
         Spot { table: client.table, name: &self.options.name }
     }
 
-    fn candidate(&self, path: &Path) -> Result<Candidate, Error> {
-        let path = resolved(self.places, self.options.owner, path)?;
-        let text = read(&path)?;
-        Ok((path, text))
-    }
-
     /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that
     /// exists, or else the last candidate.
     fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, Error> {
         let found: Result<Vec<Candidate>, Error> =
-            candidates.iter().map(|path| self.candidate(path)).collect();
+            candidates.iter().map(|path| file_at(self.places, self.options.owner, path)).collect();
         let found = found?;
         let has_entry = |(_, text): &&Candidate| {
             text.as_deref().is_some_and(|text| {
@@ -322,17 +274,15 @@ fn unknown_shape(client: &Client) -> Error {
 }
 
 fn not_ours(path: &Path, options: &ConnectOptions) -> Error {
-    let error = Error::refused(format!(
-        "{} has a server `{}` that is not Repertoire's",
-        path.display(),
-        options.name
-    ));
-    if options.action == ConnectAction::Disconnect {
-        return error
-            .hint("it is left alone; remove it by hand if it is no longer wanted")
-            .hint("an entry made with --http or --command is removed with the same option");
-    }
-    error.hint("`--name OTHER` registers the server under another name")
+    Error::refused(format!("{} has a server `{}` that is not Repertoire's", path.display(), options.name))
+        .hint("`--name OTHER` registers the server under another name")
+}
+
+/// Returns the file at `path`, links resolved, with its text.
+fn file_at(places: &Places, owner: Owner, path: &Path) -> Result<Candidate, Error> {
+    let path = resolved(places, owner, path)?;
+    let text = read(&path)?;
+    Ok((path, text))
 }
 
 /// Returns the target of `path`. A user's file may be a link, as managers of dot files make them; a project's

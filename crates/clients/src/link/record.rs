@@ -92,7 +92,8 @@ impl LinkRecord {
         self.0.entries.retain(|made| made.path != shown);
     }
 
-    /// Records the link at `path` that says `to`, which another command makes for `clients`, so that `--undo` removes it.
+    /// Records the link at `path` that says `to`, which another command makes for `clients`, so that `rep
+    /// undo` removes it.
     pub(crate) fn add_link(&mut self, base: &Path, path: &Path, to: &Path, clients: Vec<String>) {
         let to = Some(to.to_string_lossy().into_owned());
         self.add(RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
@@ -104,8 +105,8 @@ impl LinkRecord {
     }
 }
 
-/// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
-pub fn dangling(places: &Places) -> Vec<(Vec<String>, String)> {
+/// Returns the links that were made and lead nowhere by now, as they are shown.
+pub fn dangling(places: &Places) -> Vec<Vec<String>> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
         let record = LinkRecord::load(places, owner, &base).ok()?;
@@ -117,8 +118,7 @@ pub fn dangling(places: &Places) -> Vec<(Vec<String>, String)> {
         };
         let links: Vec<String> =
             record.0.entries.iter().filter(leads_nowhere).map(|made| made.path.clone()).collect();
-        let command = format!("rep link --undo{}", places.option(owner));
-        (!links.is_empty()).then_some((links, command))
+        (!links.is_empty()).then_some(links)
     };
     [Owner::Project, Owner::User].into_iter().filter_map(of_owner).collect()
 }

@@ -51,7 +51,7 @@ pub(crate) fn links_to_skill(
         }
         let is_for_others = client.is_some_and(|client| link.clients.iter().any(|id| id != client.id));
         let obstacle = if link.to.is_none() {
-            Some("it is a copy, which `rep link --undo` removes")
+            Some("it is a copy, which `rep undo` removes")
         } else if !is_link {
             Some("it was changed since it was made")
         } else {
@@ -132,7 +132,8 @@ pub(crate) fn restore_links(
     Ok(restored)
 }
 
-/// Returns the step that makes `link` again, if it is not there, or the reason that it is not made. `made` are those before it.
+/// Returns the step that makes `link` again, if it is not there, or the reason that it is not made. `made`
+/// are those before it.
 fn restore(
     places: &Places,
     owner: Owner,

@@ -44,21 +44,22 @@ pub fn warnings(
         if connection.is_some_and(|connection| !connection.roots().is_empty()) {
             continue;
         }
-        if let Some((message, hint)) = files.read_twice(places, client, &names, &present) {
+        if let Some((message, hint)) = files.read_twice(client, &names, &present) {
             warnings.push(Warning { message: format!("with these links {message}"), hint });
         }
     }
     warnings
 }
 
-/// Returns the warnings about clients that read some of the skills `names` twice because of links that were made.
+/// Returns the warnings about clients that read some of the skills `names` twice because of links that were
+/// made.
 pub fn warnings_after(library: OpenLibrary<'_>, places: &Places, names: &BTreeSet<String>) -> Vec<Warning> {
     let connections = connections(&OwnEntries::new(places), places);
     let files = ClientFiles::new(library, places, &connections, BTreeMap::new(), &[]);
     let present = present(places, &connections);
     let there = present.iter().filter(|client| places.is_there(client));
     let warning = |client: &&'static Client| {
-        let (message, hint) = files.read_twice(places, client, names, &present)?;
+        let (message, hint) = files.read_twice(client, names, &present)?;
         Some(Warning { message, hint })
     };
     there.filter_map(warning).collect()

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use repertoire_model::patch::{SkillFiles, bundle};
 
+use super::done::{end, milliseconds, recorded_bundles};
 use super::installed::InstalledSkill;
 use super::journal::{Journal, JournalSkill, named_bundles};
 use super::parallel::in_parallel;
 use super::path_step::PathStep;
 use super::place::ChangePlace;
 use super::recover::undo;
-use super::steps::{discard_removed, set, sync_all};
+use super::steps::{set, sync_all};
 use super::writer_lock::WriterLock;
 use crate::store::{LazyStore, put_skills_safely};
 use crate::{Error, ErrorKind, clock};
@@ -25,9 +26,14 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct ChangeSteps<'c> {
     /// The command that makes the change, for messages.
     pub command: &'c str,
+    /// The skills, clients or patterns that it is about, for the record.
+    pub about: Vec<String>,
+    /// The time of the recorded change that it takes back.
+    pub undoes: Option<u64>,
     /// The skills that change.
     pub skills: Vec<SkillStep<'c>>,
-    /// The other steps, which are taken in this order once the skills are in place. No two are about the same file.
+    /// The other steps, which are taken in this order once the skills are in place. No two are about the same
+    /// file.
     pub steps: Vec<PathStep>,
 }
 
@@ -40,7 +46,8 @@ pub struct SkillStep<'c> {
     pub before: Option<Cow<'c, SkillFiles>>,
     /// Its files as they will be; none if it is removed.
     pub after: Option<Cow<'c, SkillFiles>>,
-    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
+    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`]
+    /// has it.
     pub others: Cow<'c, [String]>,
 }
 
@@ -85,15 +92,22 @@ pub fn apply(
         after: skill.after.as_ref().map(digest),
         others: skill.others.to_vec(),
     });
-    let (command, steps) = (change.command.to_owned(), change.steps.clone());
-    let mut journal = Journal { command, skills, steps, is_undo: false };
+    let mut journal = Journal {
+        command: change.command.to_owned(),
+        about: change.about.clone(),
+        time: milliseconds(clock::now()),
+        undoes: change.undoes,
+        skills,
+        steps: change.steps.clone(),
+        is_undo: false,
+    };
     journal.write(place)?;
     if let Err(error) = carry_out(change, &mut journal) {
         let undo = undo(place, store, &mut journal).err().map(Box::new);
         return Err(FailedChange { error, undo });
     }
-    discard_removed(&journal.skills);
-    Journal::record(place);
+    // A journal that stays is that of a completed change, which the next command finds to be so.
+    let _ = end(place, &journal);
     Ok(())
 }
 
@@ -102,7 +116,11 @@ pub fn apply(
 /// nothing names any more is removed before.
 fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>) -> Result<(), Error> {
     let store = store.get()?;
-    let named = place.journal.parent().and_then(named_bundles);
+    let named = place.journal.parent().and_then(|directory| {
+        let (mut named, recorded) = (named_bundles(directory)?, recorded_bundles(directory)?);
+        named.extend(recorded);
+        Some(named)
+    });
     if let (Some(named), Some(time)) = (named, clock::now().checked_sub(KEPT)) {
         // The next change tries it again.
         let _ = store.collect_garbage(&named, time);

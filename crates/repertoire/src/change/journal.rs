@@ -1,16 +1,13 @@
 //! The journal of a change, from which it is completed or undone after a crash.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use repertoire_model::Digest;
 use serde::{Deserialize, Serialize};
 
-use super::leftovers::remove_oldest;
 use super::path_step::PathStep;
 use super::place::ChangePlace;
 use super::replace_file::{FileKind, read_file, replace_file};
@@ -22,67 +19,77 @@ const VERSION: u32 = 4;
 /// The largest journal that is read, in bytes.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
-/// The most changes of a place that are recorded.
-const MAX_RECORDS: usize = 20;
-
 /// The ending of the names of journals.
 pub(super) const ENDING: &str = "json";
 
-/// The ending of the names of the records of changes that were carried out.
-pub(super) const RECORD_ENDING: &str = "done";
-
 /// A change that has begun.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Journal {
     /// The name of the command, for messages.
     pub(super) command: String,
+    /// The skills, clients or patterns that it is about, for the record.
+    #[serde(default)]
+    pub(super) about: Vec<String>,
+    /// When it began, in milliseconds since 1970.
+    #[serde(default)]
+    pub(super) time: u64,
+    /// The time of the change that it takes back.
+    #[serde(default)]
+    pub(super) undoes: Option<u64>,
     /// The skills, with the digests of their files before and after the change.
     pub(super) skills: Vec<JournalSkill>,
     /// The other steps, which are taken in this order once the skills are in place.
     pub(super) steps: Vec<PathStep>,
     /// `true` if the change could not be completed, and is being undone.
+    #[serde(default)]
     pub(super) is_undo: bool,
 }
 
 /// A skill that changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct JournalSkill {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalSkill {
     /// Its directory.
-    pub(super) directory: PathBuf,
-    /// None if it is added.
-    pub(super) before: Option<Digest>,
-    /// None if it is removed.
-    pub(super) after: Option<Digest>,
+    pub directory: PathBuf,
+    /// The digest of its files before; none if it is added.
+    #[serde(with = "digest_text")]
+    pub before: Option<Digest>,
+    /// The digest of its files after it; none if it is removed.
+    #[serde(with = "digest_text")]
+    pub after: Option<Digest>,
     /// Everything else in its directory that is removed with it.
-    pub(super) others: Vec<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct JournalJson {
-    version: u32,
-    command: String,
-    skills: Vec<SkillJson>,
-    steps: Vec<PathStep>,
-    #[serde(default)]
-    is_undo: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SkillJson {
-    directory: PathBuf,
-    before: Option<String>,
-    after: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    others: Vec<String>,
+    pub others: Vec<String>,
 }
 
-/// Returns the digests of all bundles that the journals and records in `directory` name; `None` if one of them cannot be read.
+/// Digests as text.
+mod digest_text {
+    use repertoire_model::Digest;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(digest: &Option<Digest>, to: S) -> Result<S::Ok, S::Error> {
+        digest.map(|digest| digest.to_string()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Digest>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| Digest::parse(&text).ok_or_else(|| D::Error::custom("not a digest"))).transpose()
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct JournalFile {
+    version: u32,
+    #[serde(flatten)]
+    journal: Journal,
+}
+
+/// Returns the digests of all bundles that the journals in `directory` name; `None` if one of them cannot be
+/// read.
 pub(super) fn named_bundles(directory: &Path) -> Option<BTreeSet<Digest>> {
-    let is_journal = |ending: &OsStr| ending == ENDING || ending == RECORD_ENDING;
     let mut named = BTreeSet::new();
     for child in fs::read_dir(directory).ok()? {
         let path = child.ok()?.path();
-        if path.extension().is_some_and(is_journal) {
+        if path.extension().is_some_and(|ending| ending == ENDING) {
             let journal = parse(&read_file(&path, MAX_BYTES).ok()??)?;
             named.extend(journal.skills.iter().flat_map(|skill| [skill.before, skill.after]).flatten());
         }
@@ -101,37 +108,12 @@ impl Journal {
 
     /// Writes the journal.
     pub(super) fn write(&self, place: &ChangePlace) -> Result<(), Error> {
-        let skill = |skill: &JournalSkill| SkillJson {
-            directory: skill.directory.clone(),
-            before: skill.before.map(|digest| digest.to_string()),
-            after: skill.after.map(|digest| digest.to_string()),
-            others: skill.others.clone(),
-        };
-        let journal = JournalJson {
-            version: VERSION,
-            command: self.command.clone(),
-            skills: self.skills.iter().map(skill).collect(),
-            steps: self.steps.clone(),
-            is_undo: self.is_undo,
-        };
+        let journal = JournalFile { version: VERSION, journal: self.clone() };
         let path = place.file(ENDING);
         let bytes = serde_json::to_vec(&journal)
             .map_err(|error| Error::io("write", &path, io::Error::other(error)))?;
         // It has texts of other programs' configuration.
         replace_file(&path, FileKind::PrivateRecord, Some(&bytes))
-    }
-
-    /// Keeps the journal of `place` as the record of a change that was carried out, and removes the oldest records.
-    pub(super) fn record(place: &ChangePlace) {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let (Some(directory), Some(name)) = (place.journal.parent(), place.journal.file_name()) else {
-            return;
-        };
-        let suffix = format!(".{}.{RECORD_ENDING}", name.to_string_lossy());
-        // A change that cannot be recorded was made all the same. A journal that stays is that of a completed
-        // change, which the next command finds to be so.
-        let _ = fs::rename(place.file(ENDING), directory.join(format!("{:015}{suffix}", now.as_millis())));
-        remove_oldest(directory, &suffix, MAX_RECORDS);
     }
 
     /// Removes the journal of `place`: the change has ended.
@@ -141,19 +123,6 @@ impl Journal {
 }
 
 fn parse(bytes: &[u8]) -> Option<Journal> {
-    let journal: JournalJson = serde_json::from_slice(bytes).ok()?;
-    if journal.version != VERSION {
-        return None;
-    }
-    let digest = |text: Option<String>| match text {
-        Some(text) => Digest::parse(&text).map(Some),
-        None => Some(None),
-    };
-    let skill = |skill: SkillJson| {
-        let (before, after) = (digest(skill.before)?, digest(skill.after)?);
-        Some(JournalSkill { directory: skill.directory, before, after, others: skill.others })
-    };
-    let skills: Option<Vec<JournalSkill>> = journal.skills.into_iter().map(skill).collect();
-    let JournalJson { command, steps, is_undo, .. } = journal;
-    Some(Journal { command, skills: skills?, steps, is_undo })
+    let file: JournalFile = serde_json::from_slice(bytes).ok()?;
+    (file.version == VERSION).then_some(file.journal)
 }

@@ -58,6 +58,14 @@ impl PathStep {
         Self::Link { path: path.into(), before: Some(to.into()), after: None }
     }
 
+    /// Returns the path that it is about; of a move, the one that it leads to.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Record(FileStep { path, .. }) | Self::UserFile(FileStep { path, .. }) => path,
+            Self::Link { path, .. } | Self::Move { to: path, .. } => path,
+        }
+    }
+
     /// Returns the step that takes this one back.
     pub(super) fn reversed(&self) -> Self {
         let file = |FileStep { path, before, after }: &FileStep| FileStep {
@@ -85,7 +93,7 @@ impl PathStep {
     }
 
     /// Returns `true` if everything is as before the step.
-    fn is_ready(&self) -> Result<bool, Error> {
+    pub(super) fn is_ready(&self) -> Result<bool, Error> {
         Ok(match self {
             Self::Record(file) | Self::UserFile(file) => {
                 let found = read_file(&file.path, MAX_FILE_BYTES)?;
@@ -129,7 +137,7 @@ impl PathStep {
                 if !is_absent(to) {
                     return Err(Error::new(ErrorKind::AlreadyThere).at(to));
                 }
-                fs::rename(from, to).map_err(|error| Error::io("move", from, error))
+                move_directory(from, to).map_err(|error| Error::io("move", from, error))
             }
         }
     }
@@ -157,7 +165,8 @@ impl PathStep {
     }
 }
 
-/// Returns `true` if links can be made in `directory`, or will be once it is made: not every file system and user can.
+/// Returns `true` if links can be made in `directory`, or will be once it is made: not every file system and
+/// user can.
 pub fn can_link(directory: &Path) -> bool {
     let probe = |path: &Path| make_link(Path::new("x"), path).and_then(|()| remove_link(path));
     is_possible(directory, "link", probe)
@@ -168,7 +177,8 @@ pub fn can_write(directory: &Path) -> bool {
     is_possible(directory, "write", |path| fs::create_dir(path).and_then(|()| fs::remove_dir(path)))
 }
 
-/// Returns `true` if `probe` can make and remove something in the directory that is the nearest to `directory`.
+/// Returns `true` if `probe` can make and remove something in the directory that is the nearest to
+/// `directory`.
 fn is_possible(directory: &Path, word: &str, probe: impl Fn(&Path) -> io::Result<()>) -> bool {
     let there = directory.ancestors().find(|above| above.symlink_metadata().is_ok());
     let Some(there) = there.filter(|there| there.is_dir()) else { return false };
@@ -177,6 +187,41 @@ fn is_possible(directory: &Path, word: &str, probe: impl Fn(&Path) -> io::Result
         // It was made, here or by a process that was killed.
         Err(error) => error.kind() == io::ErrorKind::AlreadyExists,
     }
+}
+
+/// Moves the directory `from` to `to`, where nothing is, also to another file system.
+pub(super) fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to.parent().unwrap_or(to))?;
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+        outcome => return outcome,
+    }
+    let mut name = std::ffi::OsString::from(".rep-staging-move-");
+    name.push(to.file_name().unwrap_or_default());
+    let copy = to.with_file_name(name);
+    match fs::remove_dir_all(&copy) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => copy_directory(from, &copy)?,
+    }
+    fs::rename(&copy, to)?;
+    fs::remove_dir_all(from)
+}
+
+/// Copies the directory `from` to `to`, where nothing is, with everything in it.
+fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for child in fs::read_dir(from)? {
+        let child = child?;
+        let (path, copy, kind) = (child.path(), to.join(child.file_name()), child.file_type()?);
+        if kind.is_symlink() {
+            make_link(&fs::read_link(&path)?, &copy)?;
+        } else if kind.is_dir() {
+            copy_directory(&path, &copy)?;
+        } else {
+            fs::copy(&path, &copy)?;
+        }
+    }
+    fs::set_permissions(to, fs::metadata(from)?.permissions())
 }
 
 fn is_absent(path: &Path) -> bool {

@@ -15,6 +15,11 @@ pub struct ChangePlace {
 }
 
 impl ChangePlace {
+    /// Returns the name of the journal, which tells the place from others.
+    pub fn name(&self) -> String {
+        self.journal.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// Returns the path of a file beside the journal.
     pub(super) fn file(&self, ending: &str) -> PathBuf {
         self.journal.with_extension(ending)

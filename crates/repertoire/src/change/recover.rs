@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use repertoire_model::Digest;
 use repertoire_model::patch::{SkillFiles, bundle};
 
+use super::done::end;
 use super::installed::{InstalledSkill, read_installed};
 use super::journal::{ENDING, Journal, JournalSkill};
 use super::path_step::PathStep;
@@ -65,14 +66,13 @@ pub fn begin(place: &ChangePlace, store: &LazyStore) -> Result<WriterLock, Error
 
 fn recover_locked(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     let Some(mut journal) = Journal::read(place)? else { return Ok(None) };
-    let end = if !journal.is_undo && complete(store, &journal)? {
-        discard_removed(&journal.skills);
-        Journal::record(place);
+    let outcome = if !journal.is_undo && complete(store, &journal)? {
+        end(place, &journal)?;
         RecoveryEnd::Completed
     } else {
         undo(place, store, &mut journal)?
     };
-    Ok(Some(Recovery { command: journal.command, end }))
+    Ok(Some(Recovery { command: journal.command, end: outcome }))
 }
 
 /// Completes the change of `journal`; returns `false` if that is not possible.
@@ -104,7 +104,8 @@ pub(super) fn undo(
     let end = if abandoned.is_empty() {
         if !journal.is_undo {
             journal.is_undo = true;
-            // On a full disk this fails, and what is undone may be redone by the next command: all of it or nothing, too.
+            // On a full disk this fails, and what is undone may be redone by the next command: all of it or
+            // nothing, too.
             let _ = journal.write(place);
         }
         steps.iter().rev().try_for_each(SkillRecovery::take)?;

@@ -7,6 +7,7 @@ use repertoire::proposal::channel_source;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, Version, skill_files};
 use repertoire::{Entry, Snapshot};
+use repertoire_app::review::record_approval;
 use repertoire_app::view::{
     ProposalDetailView, ProposalListView, ProposalView, TokenChangeView, VersionView,
 };
@@ -129,7 +130,8 @@ pub(crate) async fn pending(ctx: &RequestContext) -> usize {
     list(ctx, &query).await.ok().and_then(|list| list.total).unwrap_or_default()
 }
 
-/// Returns whether the proposal is about a skill of this library that the sender may see, or about a new skill for it.
+/// Returns whether the proposal is about a skill of this library that the sender may see, or about a new
+/// skill for it.
 fn is_visible(ctx: &RequestContext, snapshot: &Snapshot, proposal: &Proposal) -> bool {
     let content = &proposal.content;
     if let Some(channel) = content.channel() {
@@ -209,8 +211,13 @@ pub(crate) async fn detail(ctx: &RequestContext, id: u64) -> Result<ProposalDeta
 
 /// Approves the proposal with the number `id`.
 pub(crate) async fn approve(ctx: &RequestContext, id: u64) -> Result<ProposalView, ApiError> {
+    let workspace = ctx.workspace();
     decide(ctx, id, "approve", move |reviewer| {
         let (proposal, version) = reviewer.approve(id)?;
+        if let Some(workspace) = workspace.filter(|_| proposal.content.channel().is_none()) {
+            // The files are written, also if `rep undo` will not know of it.
+            let _ = record_approval(&workspace, reviewer.store, &proposal, &version);
+        }
         Ok((proposal, Some(version)))
     })
     .await

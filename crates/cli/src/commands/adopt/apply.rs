@@ -70,7 +70,8 @@ pub(super) fn run(
         let site = ChangeSite::of(&workspace.env, args.owner(&places))?;
         let lock = site.begin()?;
         let steps = plan.steps(&places, args.owner(&places), base)?;
-        site.apply(&lock, &ChangeSteps { command: "rep adopt", steps, ..ChangeSteps::default() })?;
+        let about = plan.skills.iter().map(|skill| skill.name.clone()).collect();
+        site.apply(&lock, &ChangeSteps { command: "rep adopt", about, steps, ..ChangeSteps::default() })?;
         number = plan.skills.len();
     }
     report(ui, base, plan, number)?;

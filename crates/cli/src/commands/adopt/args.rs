@@ -14,8 +14,8 @@ use crate::place_args::PlaceArgs;
 /// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is
 /// found first is moved there, unless there is one already, and every other copy becomes a link to it. Copies
 /// whose files differ are left alone until --from says which one counts. Links, and copies in groups of
-/// skills, are compared too and stay. The originals are kept in .agents/.repertoire-adopted, and --undo puts
-/// them back as they were.
+/// skills, are compared too and stay. The originals are kept in .agents/.repertoire-adopted, and `rep undo`
+/// puts them back as they were.
 #[derive(Debug, Args)]
 pub(crate) struct AdoptArgs {
     /// The skills
@@ -26,12 +26,10 @@ pub(crate) struct AdoptArgs {
     pub(super) all: bool,
     #[command(flatten)]
     pub(super) place: PlaceArgs,
-    /// The copy that counts where copies differ, or the directory of skills that it lies in, as .claude/skills
+    /// The copy that counts where copies differ, or the directory of skills that it lies in, as
+    /// .claude/skills
     #[arg(long, value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
-    /// Put the copies back
-    #[arg(long, conflicts_with_all = ["all", "from"])]
-    pub(super) undo: bool,
     /// Show what would be done and do nothing
     #[arg(long)]
     pub(super) dry_run: bool,

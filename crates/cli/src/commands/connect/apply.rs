@@ -43,8 +43,9 @@ pub(super) fn run(
     };
     if let Some(site) = site.filter(|_| files.is_some() && consent == Consent::Given) {
         let lock = lock.map_or_else(|| site.begin(), Ok)?;
-        let steps = plans.iter().filter_map(ConnectPlan::path_step).collect();
-        site.apply(&lock, &ChangeSteps { command: "rep connect", steps, ..ChangeSteps::default() })?;
+        let written = plans.iter().filter_map(|plan| Some((plan.client.id.to_owned(), plan.path_step()?)));
+        let (about, steps) = written.unzip();
+        site.apply(&lock, &ChangeSteps { command: "rep connect", about, steps, ..ChangeSteps::default() })?;
     }
     let mut exit = Exit::Success;
     let mut outcomes = Vec::new();
@@ -76,9 +77,7 @@ pub(super) fn run(
 fn state(step: &ConnectStep, args: &ConnectArgs, consent: Consent) -> ConnectState {
     match step {
         ConnectStep::Already => ConnectState::Already,
-        ConnectStep::Absent => ConnectState::Absent,
         ConnectStep::Write { .. } if args.dry_run || consent != Consent::Given => ConnectState::Planned,
-        ConnectStep::Write { .. } if args.undo => ConnectState::Removed,
         ConnectStep::Write { .. } => ConnectState::Connected,
     }
 }

@@ -13,9 +13,10 @@ use crate::globals::Globals;
 
 /// Connects clients to the skills over MCP; without a client, shows which skills each one gets
 ///
-/// Each client's own configuration file gets an entry that starts `rep serve --stdio`; --root, --profile, --config
-/// and --agent are passed on. The change is shown first, and everything else in the file stays as it is, comments
-/// included. An entry that is not Repertoire's is never touched. The project's repertoire.toml does not affect this.
+/// Each client's own configuration file gets an entry that starts `rep serve --stdio`; --root, --profile,
+/// --config and --agent are passed on. The change is shown first, and everything else in the file stays as it
+/// is, comments included; `rep undo` takes it back. An entry that is not Repertoire's is never touched. The
+/// project's repertoire.toml does not affect this.
 ///
 /// The server leaves out the skills that a client reads from files by itself, so no model sees a skill twice.
 #[derive(Debug, Args)]
@@ -24,7 +25,7 @@ pub(crate) struct ConnectArgs {
     /// The clients
     #[arg(value_name = "CLIENT", value_parser = client_names())]
     pub(super) clients: Vec<String>,
-    /// All clients that are found; with --undo, all that are connected
+    /// All clients that are found
     #[arg(long, conflicts_with = "clients")]
     pub(super) all: bool,
     /// Write to the project's configuration instead of the user's
@@ -42,11 +43,8 @@ pub(crate) struct ConnectArgs {
     /// Register a server that runs already, at this address, instead of one to start; /mcp may be left out
     #[arg(long, value_name = "URL", conflicts_with_all = ["command", "agent"], requires = "chosen", value_parser = http_url)]
     pub(super) http: Option<String>,
-    /// Remove the entry, if it is Repertoire's
-    #[arg(long, requires = "chosen")]
-    pub(super) undo: bool,
     /// Show what would be written and where, and write nothing
-    #[arg(long, conflicts_with = "undo", requires = "chosen")]
+    #[arg(long, requires = "chosen")]
     pub(super) dry_run: bool,
     /// Write without asking
     #[arg(long, short, requires = "chosen")]
@@ -66,13 +64,7 @@ impl ConnectArgs {
 
     /// Returns the entry that is meant.
     pub(super) fn options(&self) -> ConnectOptions {
-        let action = if self.dry_run {
-            ConnectAction::Show
-        } else if self.undo {
-            ConnectAction::Disconnect
-        } else {
-            ConnectAction::Connect
-        };
+        let action = if self.dry_run { ConnectAction::Show } else { ConnectAction::Connect };
         ConnectOptions { owner: self.owner(), name: self.name.clone(), action }
     }
 

@@ -19,10 +19,6 @@ pub(super) enum ConnectState {
     Already,
     /// The entry would be written.
     Planned,
-    /// The entry was removed.
-    Removed,
-    /// There was nothing to remove.
-    Absent,
     /// The change failed.
     Failed,
 }
@@ -54,17 +50,11 @@ pub(super) fn write(
         match outcome.state {
             ConnectState::Connected => writeln!(ui.out(), "connected {title} ({path})")?,
             ConnectState::Already => writeln!(ui.out(), "{title} is already connected ({path})")?,
-            ConnectState::Removed => writeln!(ui.out(), "disconnected {title} ({path})")?,
-            ConnectState::Absent if args.all => {}
-            ConnectState::Absent => writeln!(ui.out(), "{title} is not connected ({path})")?,
             ConnectState::Planned | ConnectState::Failed => {}
         }
     }
     if outcomes.iter().any(|outcome| outcome.state == ConnectState::Connected) {
         ui.hint("restart the client to see the skills")?;
-    }
-    if args.all && outcomes.iter().all(|outcome| outcome.state == ConnectState::Absent) {
-        writeln!(ui.out(), "nothing is connected")?;
     }
     Ok(())
 }

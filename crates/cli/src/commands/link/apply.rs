@@ -1,5 +1,6 @@
 //! Shows the plan, asks, and makes the links.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use repertoire_app::workspace::ChangeSite;
@@ -46,7 +47,8 @@ pub(super) fn run(
     let mut made = Vec::new();
     if consent == Consent::Given && !args.dry_run {
         let NewLinks { links, mut change, .. } = plan.new_links(args.kind(), base)?;
-        change.command = "rep link";
+        let clients: BTreeSet<&String> = links.iter().flat_map(|link| &link.clients).collect();
+        (change.command, change.about) = ("rep link", clients.into_iter().cloned().collect());
         // The directory of the state need not be writable if nothing changes.
         if !change.skills.is_empty() || !change.steps.is_empty() {
             let site = ChangeSite::of(&workspace.env, owner)?;

@@ -11,8 +11,8 @@ use crate::place_args::PlaceArgs;
 ///
 /// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that
 /// read another directory get relative links to it there; clients that read it need no link. Skills that lie
-/// elsewhere are linked into it. Existing files are never overwritten, and --undo removes what this command
-/// made. A client that is connected to the MCP server is left out, because it gets every skill from there.
+/// elsewhere are linked into it. Existing files are never overwritten, and `rep undo` takes the links back. A
+/// client that is connected to the MCP server is left out, because it gets every skill from there.
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
     /// The clients; by default, all that are found
@@ -31,9 +31,6 @@ pub(crate) struct LinkArgs {
     /// Copy the skills instead of linking them; this also happens where links cannot be made
     #[arg(long)]
     pub(super) copy: bool,
-    /// Remove the links and the unchanged copies that this command made
-    #[arg(long, conflicts_with_all = ["skill", "agent", "copy", "force"])]
-    pub(super) undo: bool,
     /// Show what would be done and do nothing
     #[arg(long)]
     pub(super) dry_run: bool,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use repertoire_clients::link::{LinkStep, Occupancy, RemovalState, RemovedLink, SkippedClient, Warning};
+use repertoire_clients::link::{LinkStep, Occupancy, SkippedClient, Warning};
 use repertoire_clients::{Owner, paths};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::ui::{Style, Ui};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum LinkState {
-    /// It would be made or removed.
+    /// It would be made.
     Planned,
     /// It was made.
     Linked,
@@ -25,10 +25,6 @@ pub(super) enum LinkState {
     Right,
     /// Something else stands there.
     Taken,
-    /// It was removed.
-    Removed,
-    /// It was changed and is left alone.
-    Changed,
 }
 
 /// A link in the report.
@@ -59,22 +55,9 @@ impl LinkLine {
             reason,
         }
     }
-
-    /// Returns the line of a link that is removed.
-    pub(super) fn of_removed(removed: &RemovedLink) -> Self {
-        let (state, reason) = match &removed.state {
-            RemovalState::Planned => (LinkState::Planned, None),
-            RemovalState::Removed => (LinkState::Removed, None),
-            RemovalState::Changed(reason) => (LinkState::Changed, Some((*reason).to_owned())),
-        };
-        let link = &removed.link;
-        let (path, to, clients) = (link.path.clone(), link.to.clone(), link.clients.clone());
-        Self { path, to, skill: None, clients, state, reason }
-    }
 }
 
 /// Clients and skills that were left out, and warnings.
-#[derive(Default)]
 pub(super) struct Notes {
     pub(super) skipped: Vec<SkippedClient>,
     /// The number of skills that were left out because they lie outside.
@@ -108,17 +91,13 @@ pub(super) fn write(
         return Ok(());
     }
     let count = |state| lines.iter().filter(|line| line.state == state).count();
-    let (linked, copied, removed) =
-        (count(LinkState::Linked), count(LinkState::Copied), count(LinkState::Removed));
-    let done = [(linked, "linked"), (copied, "copied"), (removed, "removed")];
+    let done = [(count(LinkState::Linked), "linked"), (count(LinkState::Copied), "copied")];
     let done = done.into_iter().filter(|(number, _)| *number > 0);
     let done: Vec<String> = done.map(|(number, word)| format!("{number} {word}")).collect();
     let nothing_new = count(LinkState::Planned) == 0 && done.is_empty();
     if !done.is_empty() {
         let done = ui.paint(Style::Good, &done.join(", "));
         writeln!(ui.out(), "{done}")?;
-    } else if nothing_new && args.undo {
-        writeln!(ui.out(), "there is nothing to undo")?;
     } else if nothing_new && skipped.is_empty() && count(LinkState::Taken) == 0 {
         let right = reached + count(LinkState::Right);
         let message = match right {

@@ -10,8 +10,9 @@ use repertoire_model::patch::FileData;
 
 use super::*;
 use crate::ErrorKind;
-use crate::change::journal::{RECORD_ENDING, named_bundles};
-use crate::change::{ChangeSteps, FailedChange, FileStep, SkillStep, apply};
+use crate::change::done::recorded_bundles;
+use crate::change::journal::named_bundles;
+use crate::change::{ChangeSteps, FailedChange, FileStep, SkillStep, apply, done_changes, take_back};
 use crate::store::{Blob, MemoryStore, Store, Versions as _, put_skill};
 
 struct Fixture {
@@ -85,7 +86,7 @@ impl Fixture {
     fn write_journal(&self, skills: Vec<JournalSkill>) {
         let file = FileStep { path: self.lock.clone(), before: text("old"), after: text("new") };
         let (command, steps) = ("rep add".to_owned(), vec![PathStep::Record(file)]);
-        let journal = Journal { command, skills, steps, is_undo: false };
+        let journal = Journal { command, skills, steps, ..Journal::default() };
         journal.write(&self.place).unwrap();
     }
 
@@ -105,7 +106,12 @@ impl Fixture {
         };
         let skills = skills.iter().map(skill).collect();
         let lock = begin(&self.place, &self.store)?;
-        apply(&lock, &self.place, &self.store, &ChangeSteps { command: "rep add", skills, steps })
+        apply(
+            &lock,
+            &self.place,
+            &self.store,
+            &ChangeSteps { command: "rep add", skills, steps, ..ChangeSteps::default() },
+        )
     }
 
     fn recover(&self) -> Option<Recovery> {
@@ -244,7 +250,7 @@ fn an_interrupted_change_waits_for_a_store_that_is_away() {
     let lock = begin(&fixture.place, &away).unwrap();
     let (before, after) = (Some(Cow::Owned(files("new a"))), Some(Cow::Owned(files("two"))));
     let skill = SkillStep { directory: fixture.skill("a"), before, after, others: Cow::Borrowed(&[]) };
-    let steps = ChangeSteps { command: "rep update", skills: vec![skill], steps: Vec::new() };
+    let steps = ChangeSteps { command: "rep update", skills: vec![skill], ..ChangeSteps::default() };
     let failed = apply(&lock, &fixture.place, &away, &steps).unwrap_err();
     drop(lock);
     assert_eq!(failed.error.kind(), ErrorKind::Store);
@@ -280,7 +286,7 @@ fn the_undo_of_an_added_skill_deletes_nothing_that_others_made() {
     let after = Some(put_skill(&*fixture.memory, &files("new")).unwrap());
     let skill = JournalSkill { directory: fixture.skill("a"), before: None, after, others: Vec::new() };
     let command = "rep add".to_owned();
-    let journal = Journal { command, skills: vec![skill], steps: Vec::new(), is_undo: true };
+    let journal = Journal { command, skills: vec![skill], is_undo: true, ..Journal::default() };
     journal.write(&fixture.place).unwrap();
     assert_eq!(fixture.recover(), ended(RecoveryEnd::Undone));
     assert!(fixture.skill("a").join(".env").is_file());
@@ -308,7 +314,7 @@ fn a_removal_that_is_undone_restores_hidden_files_and_links() {
     let before = Some(put_skill(&*fixture.memory, &files("one")).unwrap());
     let (directory, others) = (fixture.skill("a"), vec![".env".to_owned()]);
     let skills = vec![JournalSkill { directory, before, after: None, others }];
-    let mut journal = Journal { command: String::new(), skills, steps, is_undo: true };
+    let mut journal = Journal { skills, steps, is_undo: true, ..Journal::default() };
     let found = read_installed(&fixture.skill("a")).unwrap();
     set(&fixture.skill("a"), found.as_ref(), None).unwrap();
     journal.steps[0].take().unwrap();
@@ -388,7 +394,7 @@ fn steps_are_completed_wherever_they_stopped_and_taken_back_if_one_fails() {
         assert_eq!(tree(&fixture.place.base), before, "{taken}");
 
         let command = "rep add".to_owned();
-        let journal = Journal { command, skills: Vec::new(), steps: steps.clone(), is_undo: false };
+        let journal = Journal { command, steps: steps.clone(), ..Journal::default() };
         journal.write(&fixture.place).unwrap();
         steps[..taken].iter().try_for_each(PathStep::take).unwrap();
         assert_eq!(fixture.recover(), ended(RecoveryEnd::Completed));
@@ -406,19 +412,33 @@ fn a_recorded_change_can_be_taken_back() {
 
     let fixture = fixture();
     fixture.put("a", "one");
+    fixture.put("b", "one");
+    fs::write(fixture.skill("b").join(".env"), "mine").unwrap();
     let steps = steps_of_every_kind(&fixture);
     let before = tree(&fixture.place.base);
-    fixture.apply(&[("a", Some("one"), Some("two"), &[])], steps).unwrap();
+    let skills: [SkillTexts<'_>; 3] = [
+        ("a", Some("one"), Some("two"), &[]),
+        ("b", Some("one"), None, &[".env"]),
+        ("c", None, Some("new"), &[]),
+    ];
+    fixture.apply(&skills, steps).unwrap();
     assert_ne!(tree(&fixture.place.base), before);
     let journals = fixture.place.journal.parent().unwrap();
-    let paths: Vec<PathBuf> = fs::read_dir(journals).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let record = paths.iter().find(|path| path.extension().is_some_and(|it| it == RECORD_ENDING)).unwrap();
-    for path in [journals, record] {
+    let record = journals.with_file_name("changes.json");
+    for path in [journals, &record] {
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
     }
-    assert_eq!(named_bundles(journals).unwrap().len(), 2);
-    fs::rename(record, fixture.place.file(ENDING)).unwrap();
-    let mut journal = Journal::read(&fixture.place).unwrap().unwrap();
-    assert_eq!(undo(&fixture.place, &fixture.store, &mut journal).unwrap(), RecoveryEnd::Undone);
+    assert!(!fixture.place.file(ENDING).exists());
+    assert_eq!(recorded_bundles(journals).unwrap().len(), 3);
+    // What it needs is never collected.
+    let tomorrow = std::time::SystemTime::now() + std::time::Duration::from_secs(24 * 60 * 60);
+    fixture.memory.collect_garbage(&recorded_bundles(journals).unwrap(), tomorrow).unwrap();
+    let done = done_changes(&fixture.place).unwrap();
+    let back = take_back(&fixture.place, &fixture.store, &done[0]).unwrap();
+    assert_eq!(back.changed, []);
+    let lock = begin(&fixture.place, &fixture.store).unwrap();
+    apply(&lock, &fixture.place, &fixture.store, &back.change).unwrap();
     assert_eq!(tree(&fixture.place.base), before);
+    assert!(done[0].is_back());
+    assert_eq!(done_changes(&fixture.place).unwrap()[0].undoes, Some(done[0].time));
 }
