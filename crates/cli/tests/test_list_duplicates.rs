@@ -25,7 +25,7 @@ fn duplicates_are_skills_of_one_name_or_of_one_content() {
     --- stderr
     2 skills more than once, 1 of them with differences
     hint: `--diff` shows the differences
-    hint: `rep adopt alpha` gathers its copies in one place and links the others to it
+    hint: `rep adopt beta` gathers its copies in one place and links the others to it
     "#);
     let given =
         sandbox.run(&["--root", ".agents/skills", "--root", ".claude/skills", "list", "--duplicates"]);

@@ -3,7 +3,7 @@
 //! People and programs write files in more than one step, and a reader in between finds half of one. A
 //! running process therefore keeps the version it had and reports that, until the file is mended or removed.
 //! It holds documents in its listing and, of skills that were opened, a bounded amount of text; a new process
-//! has none.
+//! starts empty.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
