@@ -62,11 +62,6 @@ pub enum Server {
 pub(crate) const SERVE: [&str; 2] = ["serve", "--stdio"];
 
 impl Server {
-    /// Returns whether the client starts it.
-    pub fn is_stdio(&self) -> bool {
-        matches!(self, Self::Stdio { .. })
-    }
-
     /// Returns the same server with the arguments `former`, unless it has options of its own.
     pub fn with_arguments(&self, former: &[String]) -> Self {
         match self {

@@ -8,20 +8,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// Default memory of a job, in bytes.
 pub const MEMORY: u64 = 1 << 30;
-/// Default processor time of each process of a job.
-pub const CPU: Duration = Duration::from_secs(60);
-/// Default size of each file that a job writes, in bytes.
-pub const FILE_SIZE: u64 = 256 << 20;
-/// Default size of the scratch directory of a job, in bytes.
-pub const DISK: u64 = 512 << 20;
-/// Default number of processes and threads of a job.
-pub const PROCESSES: u64 = 128;
-/// Default number of open files of each process of a job.
-pub const OPEN_FILES: u64 = 256;
-/// Default size of standard output and of standard error that is kept, in bytes.
-pub const OUTPUT: usize = 1 << 20;
 
-/// Resource limits of a job. The default has the constants of this module.
+/// Resource limits of a job.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct JobLimits {
@@ -48,12 +36,12 @@ impl Default for JobLimits {
         Self {
             timeout: TIMEOUT,
             memory: MEMORY,
-            cpu: CPU,
-            file_size: FILE_SIZE,
-            disk: DISK,
-            processes: PROCESSES,
-            open_files: OPEN_FILES,
-            output: OUTPUT,
+            cpu: Duration::from_secs(60),
+            file_size: 256 << 20,
+            disk: 512 << 20,
+            processes: 128,
+            open_files: 256,
+            output: 1 << 20,
         }
     }
 }

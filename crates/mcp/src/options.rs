@@ -1,7 +1,6 @@
 //! Options of a server of MCP.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,14 +30,8 @@ impl OwnFiles {
     }
 }
 
-impl fmt::Debug for OwnFiles {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("OwnFiles").finish_non_exhaustive()
-    }
-}
-
 /// Options of a server of MCP.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct McpOptions {
     /// The name of the server.

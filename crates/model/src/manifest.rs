@@ -59,9 +59,6 @@ pub struct Manifest {
 /// The type of `metadata`, in messages.
 const METADATA_TYPE: &str = "a mapping of keys to strings";
 
-/// The version of a skill that states none.
-pub const DEFAULT_VERSION: &str = "1.0.0";
-
 impl Manifest {
     /// Returns the paths, from the skill directory on, of the files of `kind` that the frontmatter declares, in its order.
     ///

@@ -1,6 +1,5 @@
 //! Options of a server.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::dashboard::DashboardOptions;
@@ -29,14 +28,8 @@ impl<T> Default for Probe<T> {
     }
 }
 
-impl<T> fmt::Debug for Probe<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Probe")
-    }
-}
-
 /// Options of a server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerOptions {
     /// The version of the server.

@@ -2,31 +2,21 @@
 
 use repertoire::Watcher;
 use repertoire_exec::{Launcher, probe};
+use repertoire_model::words;
 
 use crate::workspace::Workspace;
 
-/// The state of a part of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HealthState {
-    /// It works.
-    Ok,
-    /// It works in part, or something needs attention.
-    Warning,
-    /// It does not work.
-    Error,
-    /// It is switched off.
-    Off,
-}
-
-impl HealthState {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Off => "off",
-        }
+words! {
+    /// The state of a part of the server.
+    HealthState {
+        /// It works.
+        Ok "ok",
+        /// It works in part, or something needs attention.
+        Warning "warning",
+        /// It does not work.
+        Error "error",
+        /// It is switched off.
+        Off "off",
     }
 }
 

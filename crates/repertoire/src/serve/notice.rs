@@ -1,6 +1,5 @@
 //! Messages for the operator of a server.
 
-use std::fmt;
 use std::sync::Arc;
 
 use repertoire_model::Diagnostic;
@@ -37,11 +36,5 @@ impl Notices {
         if let Some(take) = &self.0 {
             take(notice);
         }
-    }
-}
-
-impl fmt::Debug for Notices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Notices")
     }
 }

@@ -1,6 +1,5 @@
 //! Options of the dashboard.
 
-use std::fmt;
 use std::sync::{Arc, Weak};
 
 use repertoire::Watcher;
@@ -27,15 +26,4 @@ pub struct DashboardOptions {
     pub watcher: Option<Weak<Watcher>>,
     /// The name of the library on the pages, such as that of its project.
     pub title: String,
-}
-
-impl fmt::Debug for DashboardOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DashboardOptions")
-            .field("is_served", &self.is_served)
-            .field("allows_writes", &self.allows_writes)
-            .field("person", &self.person)
-            .field("title", &self.title)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,6 +1,5 @@
 //! The access log: one line of JSON for each request, without queries, headers and bodies.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -36,12 +35,6 @@ impl AccessLog {
     /// Returns a log that hands each line, without its end, to `write`.
     pub fn new(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(write))
-    }
-}
-
-impl fmt::Debug for AccessLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AccessLog")
     }
 }
 

@@ -1,7 +1,6 @@
 //! The service that the host mounts at `/mcp`.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -51,12 +50,6 @@ impl Default for Mount {
                 })
             })
         })
-    }
-}
-
-impl fmt::Debug for Mount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mount")
     }
 }
 

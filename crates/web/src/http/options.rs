@@ -60,7 +60,7 @@ impl Default for HttpLimits {
 }
 
 /// The part of the options that can be replaced while the server runs.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct HttpAccess {
     /// Accepted tokens, beside those of a store.

@@ -1,6 +1,5 @@
 //! Options of publishing over HTTP.
 
-use std::fmt;
 use std::sync::Arc;
 
 use repertoire::proposal::Proposer;
@@ -29,11 +28,5 @@ impl PublishOptions {
         unpack: impl Fn(&[u8]) -> Result<SkillFiles, String> + Send + Sync + 'static,
     ) -> Self {
         Self { proposer, channels, unpack: Arc::new(unpack) }
-    }
-}
-
-impl fmt::Debug for PublishOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PublishOptions").field("channels", &self.channels).finish_non_exhaustive()
     }
 }

@@ -97,27 +97,9 @@ impl fmt::Debug for Resource {
     }
 }
 
-impl From<&str> for Resource {
-    fn from(text: &str) -> Self {
-        Self::Bytes(Arc::from(text.as_bytes()))
-    }
-}
-
-impl From<String> for Resource {
-    fn from(text: String) -> Self {
-        Self::Bytes(Arc::from(text.into_bytes()))
-    }
-}
-
-impl From<&[u8]> for Resource {
-    fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(Arc::from(bytes))
-    }
-}
-
-impl From<Vec<u8>> for Resource {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(Arc::from(bytes))
+impl<T: AsRef<[u8]>> From<T> for Resource {
+    fn from(bytes: T) -> Self {
+        Self::Bytes(Arc::from(bytes.as_ref()))
     }
 }
 
