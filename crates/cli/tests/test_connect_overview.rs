@@ -24,7 +24,7 @@ fn clients_are_shown_with_the_skills_that_they_get() {
     exit 0
     --- stdout
     Claude Code: 1 from files, 1 not at all; run `rep connect claude-code`
-    Cursor: 1 from files, 1 twice; Claude Code needs [DIR]/project/.claude/skills: `rep adopt` makes the copies one skill, so that they cannot differ
+    Cursor: 1 from files, 1 twice; Claude Code needs [DIR]/project/.claude/skills: run `rep list --duplicates` to make the copies one skill
     Kiro: 2 over MCP
     --- stderr
     "#);
@@ -84,10 +84,12 @@ fn follow(sandbox: &Sandbox) -> usize {
                 assert_eq!(sandbox.undo("rep link").code, 0);
                 continue;
             }
-            words.push("--yes");
-            if words[0] == "adopt" {
-                words.push("--all");
+            let shown = sandbox.run(&["list", "--duplicates"]).stderr;
+            if words[0] == "list" {
+                let gathers = shown.split('`').find_map(|word| word.strip_prefix("rep adopt")).unwrap();
+                words = ["adopt"].into_iter().chain(gathers.split_whitespace()).collect();
             }
+            words.push("--yes");
             let run = sandbox.run(&words);
             assert_eq!(run.code, 0, "{words:?} {}", run.stderr);
         }

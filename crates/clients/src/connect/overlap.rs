@@ -165,9 +165,7 @@ impl ClientFiles {
                 "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
             )
         } else {
-            format!(
-                "{titles} {need} {shown}: `rep adopt` makes the copies one skill, so that they cannot differ"
-            )
+            format!("{titles} {need} {shown}: run `rep list --duplicates` to make the copies one skill")
         }
     }
 
