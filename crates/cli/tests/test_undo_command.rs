@@ -77,7 +77,7 @@ fn added_skills_go_with_their_links_and_their_lock() {
     sandbox.set("REPERTOIRE_COLOR", "never");
     sandbox.write("../home/.claude/settings.json", "{}\n");
     check(&sandbox, &["add", &repository.url(), "--all", "--yes"]);
-    check(&sandbox, &["add", &repository.url(), "--skill", "pdf", "--to", "user", "--yes"]);
+    check(&sandbox, &["add", &repository.url(), "--skill", "pdf", "--user", "--yes"]);
     assert_eq!(sandbox.run(&["undo", "--yes"]).stdout, "there is nothing to undo\n");
 }
 
