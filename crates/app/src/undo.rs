@@ -1,5 +1,4 @@
-//! Takes changes back: those that are recorded, and connections, links and gathered copies that stand without
-//! a record.
+//! Takes changes back: recorded ones, and connections, links and gathered copies without a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +25,7 @@ pub struct ListedChange {
 }
 
 /// Returns all changes that are recorded, the newest first, and behind them what stands without a record.
-/// Those that can be taken back from here have numbers.
+/// Changes that can be taken back from here have numbers.
 pub fn changes(workspace: &Workspace) -> Result<Vec<ListedChange>, Error> {
     let project = ChangeSite::of(&workspace.env, Owner::Project)?.place();
     let user = ChangeSite::of(&workspace.env, Owner::User).ok().map(|site| site.place().name());

@@ -150,7 +150,7 @@ impl DoneChange {
         | PathStep::UserFile(FileStep { path, before, after }) = &mut step
         {
             let [was, now] = [&*before, &*after].map(|text| text.as_deref().unwrap_or_default());
-            // The files of this program may be recorded whole, and those that it made only go.
+            // The files of this program may be recorded whole, and one that it made only goes.
             if !is_record || before.is_some() {
                 let found = pieces(was, now).or_else(|| is_record.then(|| vec![Piece::whole(was, now)]));
                 self.pieces.extend(found.map(|pieces| (path.clone(), pieces)));
