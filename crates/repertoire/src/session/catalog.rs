@@ -216,7 +216,7 @@ impl Session {
     /// The catalog stays as it is. Skills that are loaded are not offered again.
     pub fn focus<T: AsRef<str>>(&self, files: &[T]) -> Note {
         let snapshot = self.registry().snapshot();
-        let active = self.context().active();
+        let active = self.context().loaded();
         let known = self.state().offered_or_given.clone();
         let is_new = |entry: &&Entry| !active.contains(entry.name()) && !known.contains(entry.name());
         let files = FileMatcher::new(files);

@@ -25,7 +25,7 @@ impl SkillTools<'_> {
         }
         let snapshot = self.session.registry().snapshot();
         let mut active: BTreeSet<String> =
-            self.session.context().active().iter().map(ToString::to_string).collect();
+            self.session.context().loaded().iter().map(ToString::to_string).collect();
         // Without tracking of the context, loaded skills are those whose tools are callable.
         active.extend(self.session.state().exposed.skills().map(str::to_owned));
         let named = active.iter().filter_map(|name| {

@@ -1,7 +1,5 @@
 //! The skills that are in the model's context.
 
-use std::collections::BTreeSet;
-
 use repertoire_model::ledger::{LedgerRecord, Presence};
 use repertoire_model::{Digest, SkillName};
 
@@ -50,14 +48,10 @@ impl ContextSkills<'_> {
         self.session.state().ledger.is_sure(name)
     }
 
-    pub(crate) fn active(&self) -> BTreeSet<SkillName> {
-        self.session.state().ledger.active().cloned().collect()
-    }
-
     /// Looks whether the skills in the context are still what they are on disk.
     pub async fn look(&self) {
         let snapshot = self.session.registry().snapshot();
-        for name in self.active() {
+        for name in self.loaded() {
             let Some(entry) = self.session.lookup().visible(&snapshot, name.as_str()) else {
                 self.session.state().ledger.removed(&name);
                 continue;

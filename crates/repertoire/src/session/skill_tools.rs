@@ -236,7 +236,7 @@ impl<'a> SkillTools<'a> {
         if other.source == entry.source {
             return true;
         }
-        let is_active = self.session.context().active().iter().any(|active| active.as_str() == name)
+        let is_active = self.session.context().loaded().iter().any(|active| active.as_str() == name)
             || self.session.state().exposed.skills().any(|address| address == name);
         let standing = |entry: &Entry| (self.rank_of(entry), std::cmp::Reverse(entry.provider));
         is_active && standing(other) > standing(entry)
@@ -314,7 +314,7 @@ impl<'a> SkillTools<'a> {
         }
         let snapshot = self.session.registry().snapshot();
         let mut names: Vec<String> =
-            self.session.context().active().iter().map(ToString::to_string).collect();
+            self.session.context().loaded().iter().map(ToString::to_string).collect();
         names.extend(
             self.session.bound.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>(),
         );

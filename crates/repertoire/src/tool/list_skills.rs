@@ -55,7 +55,7 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
     if let Some(query) = query.filter(|query| entries.len() < MAX_LISTED && !is_filter(query)) {
         entries.extend(about(session, &snapshot, query, &entries).await);
     }
-    let active = session.context().active();
+    let active = session.context().loaded();
     let sources = session.lookup().listed_sources(&snapshot, &entries);
     let listed = |(entry, source): (&&Entry, Option<String>)| SkillListItem {
         name: entry.name().clone(),

@@ -61,7 +61,7 @@ async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
     let is_known = session.lookup().offered(&snapshot).any(|entry| request.admits(entry));
     let ignored_tag = if is_known { None } else { request.tag.take().as_deref().map(quoted) };
     let hits = session.search_reranked(&snapshot, &request).await;
-    let active = session.context().active();
+    let active = session.context().loaded();
     let price = |text: &str| session.loads().price(text);
     let entries: Vec<&Entry> = hits.iter().map(|hit| &*hit.entry).collect();
     let sources = session.lookup().listed_sources(&snapshot, &entries);

@@ -50,7 +50,7 @@ fn a_call_of_the_name_of_a_skill_loads_it() {
     let session = library.session();
     let first = block_on(session.call("alpha", &json!({"task": "anything"})));
     assert!(!first.is_error() && is_body(first.text()), "{}", first.text());
-    assert!(session.context().active().contains(&SkillName::new("alpha").unwrap()));
+    assert!(session.context().loaded().contains(&SkillName::new("alpha").unwrap()));
     let again = block_on(session.call("Alpha", &json!("no object")));
     assert!(!again.is_error() && !is_body(again.text()), "{}", again.text());
     let people = block_on(session.call("people", &json!({})));
@@ -87,7 +87,7 @@ fn skill_as_tool_explain_answers_with_the_call_to_make() {
     let expect =
         format!("There is no function alpha; it is the name of a skill. Answer now with this call: {call}");
     assert!(reply.is_error() && reply.text().contains(&expect), "{}", reply.text());
-    assert!(session.context().active().is_empty());
+    assert!(session.context().loaded().is_empty());
     let event = library.sink.events().remove(0);
     assert_eq!((event.error.as_deref(), event.skill.as_deref()), (Some("skill_as_tool"), Some("alpha")));
     let options = SessionOptions { render: Render::Text, errors: ErrorStyle::Menu, ..options };
