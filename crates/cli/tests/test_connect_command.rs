@@ -393,6 +393,58 @@ fn missing_and_misspelt_arguments_are_errors() {
 }
 
 #[test]
+fn the_token_of_a_server_is_a_reference_in_the_way_of_each_client() {
+    let sandbox = sandbox();
+    let server = ["--http", "https://skills.example.com", "--token-env", "TEAM_TOKEN"];
+    let clients = [
+        "claude-code",
+        "cursor",
+        "codex",
+        "vscode",
+        "opencode",
+        "goose",
+        "gemini",
+        "windsurf",
+        "kiro",
+        "kilo",
+    ];
+    let shown = sandbox.run(&[&["connect", "--dry-run"], &server[..], &clients].concat());
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let lines = shown.stdout.lines().filter(|line| line.contains("TEAM_TOKEN")).map(str::trim);
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+    "Authorization": "Bearer ${TEAM_TOKEN}"
+    "Authorization": "Bearer ${env:TEAM_TOKEN}"
+    bearer_token_env_var = "TEAM_TOKEN"
+    "Authorization": "Bearer ${env:TEAM_TOKEN}"
+    "Authorization": "Bearer {env:TEAM_TOKEN}"
+    headers: {"Authorization":"Bearer ${TEAM_TOKEN}"}
+    - TEAM_TOKEN
+    "Authorization": "Bearer ${TEAM_TOKEN}"
+    "Authorization": "Bearer ${env:TEAM_TOKEN}"
+    "Authorization": "Bearer ${TEAM_TOKEN}"
+    "Authorization": "Bearer {env:TEAM_TOKEN}"
+    "#);
+    // The reference is there once the entry is made, and when it is made again.
+    for _ in 0..2 {
+        assert_eq!(sandbox.run(&[&["connect", "--yes", "codex"], &server[..]].concat()).code, 0);
+        let text = sandbox.read("../home/.codex/config.toml");
+        assert_eq!(text.matches("bearer_token_env_var = \"TEAM_TOKEN\"").count(), 1, "{text}");
+    }
+    assert_eq!(sandbox.run(&[&["connect", "--yes", "codex"], &server[..2]].concat()).code, 0);
+    assert!(!sandbox.read("../home/.codex/config.toml").contains("TEAM_TOKEN"));
+    let run = sandbox.run(&[&["connect", "--yes", "cursor", "zed"], &server[..]].concat());
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr.contains("Zed reads no environment variable in the header of a server"),
+        "{}",
+        run.stderr
+    );
+    assert!(sandbox.read("../home/.cursor/mcp.json").contains("Bearer ${env:TEAM_TOKEN}"));
+    let secret = sandbox.run(&["connect", "cursor", "--http", "https://x.example", "--token-env", "rep-123"]);
+    assert!(secret.code == 2 && secret.stderr.contains("not the token"), "{}", secret.stderr);
+}
+
+#[test]
 fn a_second_name_for_the_same_server_is_warned_of() {
     let sandbox = sandbox();
     assert_eq!(sandbox.run(&["connect", "--yes", "cursor"]).code, 0);

@@ -1,7 +1,7 @@
 //! The description of a client.
 
 use repertoire::discovery::ClientDirectories;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A program that speaks MCP, reads skills, or both.
 #[derive(Debug)]
@@ -24,8 +24,38 @@ pub struct Client {
     pub stdio: fn(&str, &str, &[String]) -> Value,
     /// Returns the entry of a server that runs already, from name and address, if it is known how that is written.
     pub http: Option<fn(&str, &str) -> Value>,
+    /// The way in which its configuration names the environment variable with the token of such a server, if it can.
+    pub token: Option<TokenReference>,
     /// True if it is started without the user's shell, and so does not have their `PATH`.
     pub is_desktop: bool,
+}
+
+/// The way in which a configuration file names the environment variable with the token of a server.
+#[derive(Debug, Clone, Copy)]
+pub enum TokenReference {
+    /// In the header `Authorization`, between these two texts.
+    Header(&'static str, &'static str),
+    /// Like that, and in the list `env_keys` of variables.
+    ListedHeader(&'static str, &'static str),
+    /// As the value of this key.
+    Key(&'static str),
+}
+
+impl TokenReference {
+    /// Returns the keys of an entry that name `variable`.
+    fn keys(self, variable: &str) -> Value {
+        match self {
+            Self::Key(key) => json!({ key: variable }),
+            Self::Header(before, behind) => {
+                json!({ "headers": { "Authorization": format!("Bearer {before}{variable}{behind}") } })
+            }
+            Self::ListedHeader(before, behind) => {
+                let mut keys = Self::Header(before, behind).keys(variable);
+                keys["env_keys"] = json!([variable]);
+                keys
+            }
+        }
+    }
 }
 
 /// The format of a configuration file.
@@ -55,6 +85,8 @@ pub enum Server {
     Http {
         /// Its address.
         url: String,
+        /// The environment variable with its token.
+        token_variable: Option<String>,
     },
 }
 
@@ -84,12 +116,21 @@ impl Client {
         self.directories().title
     }
 
-    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one.
+    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one. It names the variable with the token
+    /// of the server only if the client can.
     pub fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
         let entry = match server {
             Server::Stdio { path, args, .. } if self.is_desktop => (self.stdio)(name, path, args),
             Server::Stdio { command, args, .. } => (self.stdio)(name, command, args),
-            Server::Http { url } => self.http?(name, url),
+            Server::Http { url, token_variable } => {
+                let mut entry = self.http?(name, url);
+                if let (Some(token), Some(variable)) = (self.token, token_variable)
+                    && let (Value::Object(entry), Value::Object(keys)) = (&mut entry, token.keys(variable))
+                {
+                    entry.extend(keys);
+                }
+                entry
+            }
         };
         match entry {
             Value::Object(map) => Some(map),
@@ -100,7 +141,8 @@ impl Client {
     /// Returns every key that an entry of ours may have, whichever way the server is reached.
     pub fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
-        for entry in [Some((self.stdio)("", "", &[])), self.http.map(|http| http("", ""))] {
+        let token = self.token.map(|token| token.keys(""));
+        for entry in [Some((self.stdio)("", "", &[])), self.http.map(|http| http("", "")), token] {
             keys.extend(entry.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned());
         }
         keys

@@ -8,7 +8,7 @@ mod plan;
 mod overlap;
 
 pub use connections::{Connection, broken_files, connections};
-pub use names::{DEFAULT_NAME, http_url, server_name};
+pub use names::{DEFAULT_NAME, http_url, server_name, variable_name};
 pub use overlap::{ClientFiles, connected_to_all, offered_names, present, skills_by_name, warn_of_second};
 pub use own_entries::OwnEntries;
 pub use plan::{ConnectAction, ConnectOptions, ConnectPlan, ConnectStep, plan, removal};

@@ -28,7 +28,7 @@ pub mod link;
 pub mod disable;
 pub mod adopt;
 
-pub use client::{Client, Format, Server};
+pub use client::{Client, Format, Server, TokenReference};
 pub use disabled_clients::{DisabledClient, client_readers, disabled_for_clients};
 pub use edit::EditFault;
 pub use error::{Error, ErrorKind};

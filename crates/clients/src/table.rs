@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::client::TokenReference::{Header, Key, ListedHeader};
 use crate::client::{Client, Format};
 
 /// Starts a row: what most clients have in common.
@@ -15,6 +16,7 @@ const USUAL: Client = Client {
     table: "mcpServers",
     stdio: |_, command, args| json!({ "command": command, "args": args }),
     http: None,
+    token: None,
     is_desktop: false,
 };
 
@@ -26,6 +28,7 @@ pub const CLIENTS: &[Client] = &[
         user: &["$CLAUDE_FILE/.claude.json"],
         project: &[".mcp.json"],
         http: Some(typed_http),
+        token: Some(Header("${", "}")),
         ..USUAL
     },
     Client {
@@ -39,6 +42,7 @@ pub const CLIENTS: &[Client] = &[
         user: &["~/.cursor/mcp.json"],
         project: &[".cursor/mcp.json"],
         http: Some(|_, url| json!({ "url": url })),
+        token: Some(Header("${env:", "}")),
         ..USUAL
     },
     Client {
@@ -48,6 +52,7 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Toml,
         table: "mcp_servers",
         http: Some(|_, url| json!({ "url": url })),
+        token: Some(Key("bearer_token_env_var")),
         ..USUAL
     },
     Client {
@@ -58,6 +63,7 @@ pub const CLIENTS: &[Client] = &[
         table: "servers",
         stdio: |_, command, args| json!({ "type": "stdio", "command": command, "args": args }),
         http: Some(typed_http),
+        token: Some(Header("${env:", "}")),
         ..USUAL
     },
     Client {
@@ -67,6 +73,7 @@ pub const CLIENTS: &[Client] = &[
         table: "mcp",
         stdio: local_command,
         http: Some(remote),
+        token: Some(Header("{env:", "}")),
         ..USUAL
     },
     Client {
@@ -87,6 +94,7 @@ pub const CLIENTS: &[Client] = &[
                 "timeout": 300,
             })
         }),
+        token: Some(ListedHeader("${", "}")),
         ..USUAL
     },
     Client {
@@ -95,6 +103,7 @@ pub const CLIENTS: &[Client] = &[
         user: &["~/.gemini/settings.json"],
         project: &[".gemini/settings.json"],
         http: Some(|_, url| json!({ "httpUrl": url })),
+        token: Some(Header("${", "}")),
         ..USUAL
     },
     Client {
@@ -111,6 +120,7 @@ pub const CLIENTS: &[Client] = &[
         id: "windsurf",
         user: &["~/.codeium/windsurf/mcp_config.json"],
         http: Some(server_url),
+        token: Some(Header("${env:", "}")),
         ..USUAL
     },
     Client {
@@ -127,6 +137,7 @@ pub const CLIENTS: &[Client] = &[
         user: &["~/.kiro/settings/mcp.json"],
         project: &[".kiro/settings/mcp.json"],
         http: Some(|_, url| json!({ "url": url })),
+        token: Some(Header("${", "}")),
         ..USUAL
     },
     Client {
@@ -150,6 +161,7 @@ pub const CLIENTS: &[Client] = &[
         table: "mcp",
         stdio: local_command,
         http: Some(remote),
+        token: Some(Header("{env:", "}")),
         ..USUAL
     },
     Client { id: "pi", user: &["~/.pi/agent/mcp.json"], ..USUAL },

@@ -37,6 +37,16 @@ pub fn http_url(word: &str) -> Result<String, String> {
     }
 }
 
+/// Returns the name of an environment variable.
+pub fn variable_name(word: &str) -> Result<String, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let starts_well = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts_well && word.chars().all(is_name) {
+        return Ok(word.to_owned());
+    }
+    Err("name the variable, such as REPERTOIRE_TOKEN, not the token".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,7 +67,7 @@ impl OwnEntries {
     }
 
     fn is_address(&self, name: &str, url: &str) -> bool {
-        let is_asked = matches!(&self.asked, Some(Server::Http { url: asked }) if asked == url);
+        let is_asked = matches!(&self.asked, Some(Server::Http { url: asked, .. }) if asked == url);
         is_asked || self.is_written(url) || ([DEFAULT_NAME, FORMER_NAME].contains(&name) && is_local(url))
     }
 
@@ -157,7 +157,7 @@ mod tests {
         assert!(has("skills", entry.clone()));
         assert!(!has("other", entry.clone()));
         assert!(!has("skills", json!({"url": "https://example.com/mcp"})));
-        let asked = Server::Http { url: "http://127.0.0.1:7437/mcp".to_owned() };
+        let asked = Server::Http { url: "http://127.0.0.1:7437/mcp".to_owned(), token_variable: None };
         let ours = OwnEntries { programs: Vec::new(), asked: None, written: Vec::new() }.or_asked(&asked);
         assert!(ours.has(&CLIENTS[0], "other", &entry));
     }

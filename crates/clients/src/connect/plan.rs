@@ -157,6 +157,10 @@ impl Planner<'_> {
         if entry.is_none() {
             return plan(likeliest, Err(unknown_shape(client)));
         }
+        let is_named = matches!(self.server, Server::Http { token_variable: Some(_), .. });
+        if is_named && client.token.is_none() {
+            return plan(likeliest, Err(no_reference(client)));
+        }
         if self.options.action == ConnectAction::Show {
             // Nothing but the entry is printed, so no file is read.
             let there = candidates.iter().find(|path| path.is_file()).or(candidates.last());
@@ -271,6 +275,14 @@ fn unknown_shape(client: &Client) -> Error {
     Error::invalid(format!("`--http` is not supported for {}", client.title()))
         .hint("without --http the client starts the server itself")
         .hint(format!("`--http` is supported for: {}", others.join(", ")))
+}
+
+fn no_reference(client: &Client) -> Error {
+    Error::refused(format!("{} reads no environment variable in the header of a server", client.title()))
+        .hint(format!(
+            "run `rep connect {} --http` with the address alone, and write the header into its file",
+            client.id
+        ))
 }
 
 fn not_ours(path: &Path, options: &ConnectOptions) -> Error {

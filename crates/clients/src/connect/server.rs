@@ -18,6 +18,8 @@ pub struct ServerOptions {
     pub owner: Owner,
     /// The address of a server that runs already.
     pub http: Option<String>,
+    /// The environment variable with the token of that server.
+    pub token_variable: Option<String>,
     /// The program to start; this program if none is named.
     pub command: Option<PathBuf>,
     /// The agent that the clients act as.
@@ -33,7 +35,7 @@ pub struct ServerOptions {
 /// Returns the server that `options` describe.
 pub fn server(places: &Places, options: &ServerOptions) -> Result<Server, Error> {
     if let Some(url) = &options.http {
-        return Ok(Server::Http { url: url.clone() });
+        return Ok(Server::Http { url: url.clone(), token_variable: options.token_variable.clone() });
     }
     let working_directory = &places.environment().working_directory;
     let text = |path: &Path| {

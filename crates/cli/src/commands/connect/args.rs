@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use repertoire_clients::Owner;
 use repertoire_clients::connect::{
-    ConnectAction, ConnectOptions, DEFAULT_NAME, ServerOptions, http_url, server_name,
+    ConnectAction, ConnectOptions, DEFAULT_NAME, ServerOptions, http_url, server_name, variable_name,
 };
 
 use crate::complete::{agent_names, client_names};
@@ -43,6 +43,9 @@ pub(crate) struct ConnectArgs {
     /// Register a server that runs already, at this address, instead of one to start; /mcp may be left out
     #[arg(long, value_name = "URL", conflicts_with_all = ["command", "agent"], requires = "chosen", value_parser = http_url)]
     pub(super) http: Option<String>,
+    /// The environment variable that has the token of that server when the clients run
+    #[arg(long, value_name = "VARIABLE", requires = "http", value_parser = variable_name)]
+    pub(super) token_env: Option<String>,
     /// Show what would be written and where, and write nothing
     #[arg(long, requires = "chosen")]
     pub(super) dry_run: bool,
@@ -73,6 +76,7 @@ impl ConnectArgs {
         ServerOptions {
             owner: self.owner(),
             http: self.http.clone(),
+            token_variable: self.token_env.clone(),
             command: self.command.clone(),
             agent: self.agent.clone(),
             roots: globals.root.clone(),

@@ -67,7 +67,7 @@ fn write_json(
 ) -> Result<(), CliError> {
     let (command, words, url) = match server {
         Server::Stdio { command, args, .. } => (Some(command.as_str()), args.as_slice(), None),
-        Server::Http { url } => (None, [].as_slice(), Some(url.as_str())),
+        Server::Http { url, .. } => (None, [].as_slice(), Some(url.as_str())),
     };
     ui.write_json(&json!({
         "name": args.name,
