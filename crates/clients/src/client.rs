@@ -116,8 +116,8 @@ impl Client {
         self.directories().title
     }
 
-    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one. It names the variable with the token
-    /// of the server only if the client can.
+    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one. It names the
+    /// variable with the token of the server only if the client can.
     pub fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
         let entry = match server {
             Server::Stdio { path, args, .. } if self.is_desktop => (self.stdio)(name, path, args),
