@@ -111,7 +111,7 @@ impl Places {
     pub fn default_owner(&self) -> Owner {
         let here = &self.environment.working_directory;
         let home = self.environment.home.as_deref();
-        let is_own = || [CANONICAL, FILE_NAME].iter().any(|name| here.join(name).exists());
+        let is_own = || [CANONICAL, FILE_NAME].iter().any(|name| here.join(name).symlink_metadata().is_ok());
         Owner::user_if(repository_root(here, home).is_none() && (home == Some(here) || !is_own()))
     }
 

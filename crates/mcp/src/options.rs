@@ -16,7 +16,10 @@ pub const INSTRUCTIONS_TOKENS: usize = 2_000;
 
 /// Finds the skills that a client reads from files by itself.
 #[derive(Clone)]
-pub struct OwnFiles(Arc<dyn Fn(&str) -> BTreeSet<SkillName> + Send + Sync>);
+pub struct OwnFiles(Arc<NamesRead>);
+
+/// Returns the names of the skills that the client with this name reads from files.
+type NamesRead = dyn Fn(&str) -> BTreeSet<SkillName> + Send + Sync;
 
 impl OwnFiles {
     /// Returns the finder that calls `names` with the name by which a client introduces itself.

@@ -41,7 +41,7 @@ impl ChangeView {
 
     /// Returns the command with what it is about.
     pub fn words(&self) -> String {
-        [&[self.command.clone()], &*self.about].concat().join(" ")
+        [std::slice::from_ref(&self.command), &*self.about].concat().join(" ")
     }
 }
 

@@ -62,7 +62,7 @@ fn skills<'l>(
     let is_home = places.base(Owner::User).is_some_and(|home| paths::resolved(&home) == project);
     let is_inside = |entry: &&Entry| paths::of(entry).starts_with(&project);
     let (inside, outside): (Vec<&Entry>, Vec<&Entry>) = seen.into_iter().partition(is_inside);
-    Ok(match args.owner(&places) {
+    Ok(match args.owner(places) {
         Owner::User if is_home => (inside, 0),
         Owner::User => (outside, inside.len()),
         Owner::Project => (inside, outside.len()),

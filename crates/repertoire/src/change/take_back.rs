@@ -33,7 +33,7 @@ pub fn take_back(place: &ChangePlace, store: &LazyStore, done: &DoneChange) -> R
     let mut back = TakenBack::default();
     back.change.command = UNDO;
     back.change.undoes = Some(done.time);
-    back.change.about = [&[done.command.clone()], &*done.about].concat();
+    back.change.about = [std::slice::from_ref(&done.command), &*done.about].concat();
     for step in done.steps.iter().rev() {
         let planned = match (DoneState::of_step(step), step) {
             (DoneState::Back, _) => continue,

@@ -46,9 +46,9 @@ impl UnreadLimit {
             .map(|inner| Body::new(UnreadBody { inner, rest: Bytes::new(), reserved, limit: self.clone() }))
     }
 
-    /// Fails with a 503 if too much is unread already for a response of `bytes` more, so that its content need not be read.
-    pub(crate) fn check(&self, bytes: u64) -> Result<(), Response> {
-        self.expect_room(bytes).map_err(|_| refusal())
+    /// Returns a 503 if too much is unread already for a response of `bytes` more, so that its content need not be read.
+    pub(crate) fn refusal_of(&self, bytes: u64) -> Option<Response> {
+        self.expect_room(bytes).err().map(|_| refusal())
     }
 
     /// Fails with the reason if too much is unread already for a response of `bytes` more, so that its content need not be read.
@@ -196,10 +196,10 @@ mod tests {
     fn content_is_not_read_for_a_response_that_exceeds_the_limit() {
         let limit = UnreadLimit::new(2 * LARGE);
         let first = limit.apply(vec![b'x'; LARGE].into_response());
-        let refused = limit.check(2 * LARGE as u64).unwrap_err();
+        let refused = limit.refusal_of(2 * LARGE as u64).unwrap();
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
         drop(first);
-        assert!(limit.check(2 * LARGE as u64 - UNIT_BYTES as u64).is_ok());
+        assert!(limit.refusal_of(2 * LARGE as u64 - UNIT_BYTES as u64).is_none());
     }
 
     #[test]

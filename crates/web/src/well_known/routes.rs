@@ -168,7 +168,7 @@ async fn packed(
     record.failed(Outcome::NotFound, "no_file");
     record.failed(Outcome::Error, OVERLOADED);
     let size = skill.bundle.files().iter().map(|file| file.size).sum();
-    if let Err(refusal) = unread.check(size) {
+    if let Some(refusal) = unread.refusal_of(size) {
         return refusal;
     }
     let packed = match archive::pack(&view.shared.registry, entry, &skill, kind).await {
@@ -247,7 +247,7 @@ async fn single_file(
     record.failed(Outcome::NotFound, "no_file");
     let Some(listed) = skill.file(path.as_str()) else { return not_found() };
     record.failed(Outcome::Error, OVERLOADED);
-    if let Err(refusal) = unread.check(listed.size) {
+    if let Some(refusal) = unread.refusal_of(listed.size) {
         return refusal;
     }
     record.failed(Outcome::Error, "changed");
