@@ -67,7 +67,7 @@ impl Runner for Executor {
 }
 
 /// Runs nothing: it only knows the tools of each approved `tools.py`. It is for sessions with
-/// [`SessionOptions::host_runs_tools`](repertoire::SessionOptions::host_runs_tools), which need no sandbox.
+/// [`host_runs_tools`](repertoire::session::RunningOptions::host_runs_tools), which need no sandbox.
 impl Runner for Approvals {
     fn trust(&self, _: &str) -> Trust {
         Trust::Ask
