@@ -117,9 +117,10 @@ fn clients_in_words(clients: &[ClientView]) -> String {
     }
     if !without.is_empty() {
         let ids: Vec<&str> = without.iter().map(|client| client.id).collect();
-        let (verb, all) =
-            (verb(&without, "does", "do"), if with.is_empty() { " have all of them" } else { "" });
-        words += &format!(" {} {verb} not{all}: rep connect {}", titles(&without), ids.join(" "));
+        let (all, ids) =
+            if with.is_empty() { (" have all of them", "--all".to_owned()) } else { ("", ids.join(" ")) };
+        let verb = verb(&without, "does", "do");
+        words += &format!(" {} {verb} not{all}: rep connect {ids}", titles(&without));
     }
     words
 }

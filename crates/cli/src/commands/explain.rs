@@ -59,7 +59,7 @@ fn write_skill(ui: &mut Ui, skill: &ExplainedSkillView) -> Result<(), CliError> 
     writeln!(ui.out(), "{name} from {} is {}", escape(&skill.source), skill.state)?;
     for decision in &skill.decisions {
         let topic = ui.paint(Style::Faint, &format!("{:>TOPIC_WIDTH$}", decision.topic));
-        let text = wrap_indented(&escape(&decision.text), ui.width(), TOPIC_WIDTH + 2);
+        let text = wrap_indented(&ui.shown(&decision.text), ui.width(), TOPIC_WIDTH + 2);
         writeln!(ui.out(), "{topic}  {text}")?;
     }
     Ok(())
@@ -77,7 +77,7 @@ fn write_absence(
         writeln!(ui.out(), "\nnear it: {}", absence.nearest.join(", "))?;
     }
     for miss in &absence.near_misses {
-        let path = escape(&workspace.shown(&miss.path)).into_owned();
+        let path = ui.shown(&workspace.shown(&miss.path));
         let files = escape(&miss.files.join(", ")).into_owned();
         match miss.reason {
             Reason::NoManifest if files.is_empty() => {
@@ -107,14 +107,14 @@ fn write_absence(
     }
     writeln!(ui.out(), "\nlooked at:")?;
     for place in absence.places.iter().filter(|place| place.exists) {
-        let path = escape(&workspace.shown(&place.path)).into_owned();
+        let path = ui.shown(&workspace.shown(&place.path));
         let skills = ui.paint(Style::Faint, &count(place.skills, "skill"));
         writeln!(ui.out(), "  {path}  {skills}")?;
     }
     let missing = absence.places.iter().filter(|place| !place.exists);
     let missing: Vec<String> = missing.map(|place| workspace.shown(&place.path)).collect();
     if !missing.is_empty() {
-        let missing = wrap_indented(&escape(&first_of(&missing)), ui.width(), NOT_THERE.len());
+        let missing = wrap_indented(&ui.shown(&first_of(&missing)), ui.width(), NOT_THERE.len());
         let missing = ui.paint(Style::Faint, &missing);
         writeln!(ui.out(), "{NOT_THERE}{missing}")?;
     }

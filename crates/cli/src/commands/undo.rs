@@ -8,7 +8,7 @@ use repertoire_app::view::{ChangeView, UndoListView, UndoView};
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, escape};
+use crate::ui::{Consent, Style, Ui};
 use crate::wire::Workspace;
 
 /// Takes back the last change
@@ -132,7 +132,8 @@ fn list(ui: &mut Ui, workspace: &Workspace, changes: Vec<ListedChange>) -> Resul
     for change in &changes {
         let number = change.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
         let state = if change.state == "made" { "" } else { &format!(", {}", change.state) };
-        writeln!(ui.out(), "{number:>3}  {}{state}", escape(&in_words(workspace, change)))?;
+        let words = ui.shown(&in_words(workspace, change));
+        writeln!(ui.out(), "{number:>3}  {words}{state}")?;
     }
     Ok(Exit::Success)
 }

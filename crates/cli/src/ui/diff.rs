@@ -4,7 +4,6 @@ use std::io;
 
 use repertoire_model::patch::{SkillFiles, diff, unified};
 
-use super::escape::escape;
 use super::output::Ui;
 use super::style::Style;
 
@@ -42,12 +41,12 @@ impl Ui {
 
     /// Writes a line of the plan to where [`Ui::write_diff`] writes.
     pub(crate) fn write_planned(&mut self, style: Option<Style>, line: &str) -> io::Result<()> {
-        let escaped = escape(line);
+        let escaped = self.shown(line);
         if self.is_json() {
-            let line = style.map_or_else(|| escaped.to_string(), |style| self.paint_err(style, &escaped));
+            let line = style.map_or_else(|| escaped.clone(), |style| self.paint_err(style, &escaped));
             return writeln!(self.err(), "{line}");
         }
-        let line = style.map_or_else(|| escaped.to_string(), |style| self.paint(style, &escaped));
+        let line = style.map_or_else(|| escaped.clone(), |style| self.paint(style, &escaped));
         writeln!(self.out(), "{line}")
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::target::{CheckedSkill, Target};
 use crate::error::CliError;
-use crate::ui::{Note, Style, Ui, escape, render_note};
+use crate::ui::{Note, Style, Ui, render_note};
 use crate::wire::Workspace;
 
 /// The most findings of a skill that a person is shown.
@@ -115,7 +115,8 @@ pub(crate) fn write(
             state => format!(" [{}]", state.as_str()),
         };
         let path = workspace.shown(&checked.entry.path);
-        writeln!(ui.out(), "{name}{state} ({})\n", escape(&path))?;
+        let path = ui.shown(&path);
+        writeln!(ui.out(), "{name}{state} ({path})\n")?;
         let mut texts = Texts::new(checked);
         for found in checked.diagnostics.iter().take(MAX_FINDINGS_SHOWN) {
             let path = workspace.shown(&path_of(checked.entry, found));

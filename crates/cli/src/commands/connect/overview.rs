@@ -29,7 +29,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> 
             words if words.is_empty() => "no skills".to_owned(),
             words => words,
         };
-        let to_do = to_do(client).map(|words| format!("; {words}")).unwrap_or_default();
+        let to_do = to_do(client).map(|words| format!("; {}", ui.shown(&words))).unwrap_or_default();
         writeln!(ui.out(), "{title}: {skills}{to_do}")?;
     }
     Ok(Exit::Success)

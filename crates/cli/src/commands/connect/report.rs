@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::args::ConnectArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, escape};
+use crate::ui::Ui;
 
 /// The result for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ pub(super) fn write(
         return write_json(ui, server, args, outcomes);
     }
     for outcome in outcomes {
-        let (title, path) = (outcome.title, escape(&outcome.path));
+        let (title, path) = (outcome.title, ui.shown(&outcome.path));
         match outcome.state {
             ConnectState::Connected => writeln!(ui.out(), "connected {title} ({path})")?,
             ConnectState::Already => writeln!(ui.out(), "{title} is already connected ({path})")?,

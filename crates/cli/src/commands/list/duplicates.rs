@@ -177,7 +177,7 @@ fn write_group(
     let content = if group.is_identical() { "the same files" } else { "different files" };
     writeln!(ui.out(), "{names}: {} with {content}", count(group.skills.len(), "place"))?;
     for entry in &group.skills {
-        let directory = escape(&workspace.shown(entry.directory())).into_owned();
+        let directory = ui.shown(&workspace.shown(entry.directory()));
         // The path comes last, because it may be longer than a line.
         let width = State::Quarantined.as_str().len();
         let state = ui.paint(Style::Faint, &format!("{:<width$}", entry.state.as_str()));
