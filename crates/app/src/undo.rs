@@ -55,12 +55,10 @@ pub fn changes(workspace: &Workspace) -> Result<Vec<ListedChange>, Error> {
 /// Returns the connections, links and gathered copies that no change in `listed` made.
 fn standing(workspace: &Workspace, listed: &[ListedChange]) -> Vec<ListedChange> {
     let places = workspace.env.places();
-    let made = |of: &dyn Fn(&str) -> bool| {
-        let made = listed.iter().filter(|it| it.view.state == "made" && of(&it.change.command));
+    let [connected, linked, adopted] = ["rep connect", "rep link", "rep adopt"].map(|command| {
+        let made = listed.iter().filter(|it| it.view.state == "made" && it.change.command == command);
         made.flat_map(|listed| listed.change.paths().map(Path::to_owned)).collect::<BTreeSet<PathBuf>>()
-    };
-    // Links come with added and gathered skills, too.
-    let (connected, made) = (made(&|command| command == "rep connect"), made(&|_| true));
+    });
     let mut found = Vec::new();
     let mut add = |command: &str, about: String, owner: Owner, paths: Vec<PathBuf>| {
         let steps = paths.into_iter().map(|path| PathStep::Link { path, before: None, after: None });
@@ -84,14 +82,14 @@ fn standing(workspace: &Workspace, listed: &[ListedChange]) -> Vec<ListedChange>
         let Some(base) = base else { continue };
         let (mut links, mut copies): (BTreeMap<String, Vec<PathBuf>>, BTreeMap<_, _>) = Default::default();
         // A record that cannot be read is reported by the commands that write it.
-        for link in link::made(&places, owner, &base).unwrap_or_default() {
-            let path = base.join(&link.path);
-            for client in link.clients.into_iter().filter(|_| !made.contains(&path)) {
+        for made in link::made(&places, owner, &base).unwrap_or_default() {
+            let path = base.join(&made.path);
+            for client in made.clients.into_iter().filter(|_| !linked.contains(&path)) {
                 links.entry(client).or_default().push(path.clone());
             }
         }
         for (name, path) in adopt::gathered(&places, owner, &base).unwrap_or_default() {
-            if !made.contains(&path) {
+            if !adopted.contains(&path) {
                 copies.insert(name, Vec::new());
             }
         }
