@@ -1,5 +1,7 @@
 //! The arguments and the report of commands that disable and enable skills.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use repertoire::change::{ChangeSteps, PathStep, WriterLock};
 use repertoire_app::switch::disabled_list;
@@ -112,6 +114,7 @@ pub(crate) fn show(
     changes: &ClientChanges,
     words: &ChangeWords,
 ) -> Result<(), CliError> {
+    let mut warned = BTreeSet::new();
     for line in &changes.lines {
         let path = workspace.shown(&line.path);
         let (planned, done) = if line.kind == ChangeKind::Link { words.link } else { words.switch };
@@ -119,7 +122,11 @@ pub(crate) fn show(
             ChangeState::Planned => planned,
             ChangeState::Done => done,
             ChangeState::LeftAlone | ChangeState::Failed => {
-                ui.warn(&line.refusal(&path))?;
+                // Two skills of one name have the same reason.
+                let refusal = line.refusal(&path);
+                if warned.insert(refusal.clone()) {
+                    ui.warn(&refusal)?;
+                }
                 continue;
             }
         };

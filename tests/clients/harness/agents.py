@@ -99,7 +99,7 @@ def offered(model, command, place, variables, agent):
 
 
 def switch(world, place, action, name):
-    command = [world.rep, action, "--agent", name, SKILLS[0]]
+    command = [world.rep, action, "--client", name, SKILLS[0]]
     run(command, place, environment(place), START_SECONDS).expect_success()
 
 

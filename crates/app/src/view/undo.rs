@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use repertoire::change::DoneChange;
+use repertoire::change::{DoneChange, UNDO};
 use repertoire::event::jsonl::rfc3339;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,7 +41,12 @@ impl ChangeView {
 
     /// Returns the command with what it is about.
     pub fn words(&self) -> String {
-        [std::slice::from_ref(&self.command), &*self.about].concat().join(" ")
+        let about = self.about.join(" ");
+        match self.command.as_str() {
+            UNDO => format!("{UNDO}, of {about}"),
+            command if about.is_empty() => command.to_owned(),
+            command => format!("{command} {about}"),
+        }
     }
 }
 

@@ -11,7 +11,11 @@ pub(super) fn with_tilde(text: &str, home: &str) -> String {
         let last = before.chars().next_back().or(short.chars().next_back());
         let starts = last.is_none_or(|last| last.is_whitespace() || "(`:,".contains(last));
         short.push_str(before);
-        short.push_str(if starts && behind.starts_with('/') { "~" } else { home });
+        let ends = behind
+            .chars()
+            .next()
+            .is_none_or(|next| next == '/' || next.is_whitespace() || "),:;`".contains(next));
+        short.push_str(if starts && ends { "~" } else { home });
         rest = behind;
     }
     short + rest
@@ -28,7 +32,7 @@ mod tests {
             ("run `rep check /home/me/a /home/me/b`", "run `rep check ~/a ~/b`"),
             ("run `rep check '/home/me/a b'`", "run `rep check '/home/me/a b'`"),
             ("(/home/me/x) /home/men/y /srv/home/me/z", "(~/x) /home/men/y /srv/home/me/z"),
-            ("/home/me", "/home/me"),
+            ("/home/me, in /home/me", "~, in ~"),
         ] {
             assert_eq!(with_tilde(text, "/home/me"), expect);
         }
