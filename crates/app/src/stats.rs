@@ -244,7 +244,6 @@ impl<'a> OwnSkills<'a> {
     }
 }
 
-/// Returns the disabled skills.
 fn disabled(library: &Library) -> impl Iterator<Item = &Entry> {
     library.snapshot.entries().iter().filter(|entry| entry.state == State::Disabled)
 }

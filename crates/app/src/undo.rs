@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use repertoire::change::{DoneChange, PathStep, TakenBack, UNDO, done_changes, take_back, undone};
-use repertoire_clients::connect::{Connection, OwnEntries, broken_files, connections, removal};
+use repertoire_clients::connect::{
+    Connection, OwnEntries, broken_files, connections, connections_in_words, removal,
+};
 use repertoire_clients::{Owner, adopt, link, paths};
 use repertoire_model::Pattern;
 
@@ -34,15 +36,16 @@ pub fn changes(workspace: &Workspace) -> Result<Vec<ListedChange>, Error> {
     let mut listed = Vec::new();
     for change in done {
         let is_of_user = user.as_ref() == Some(&change.place);
+        let owner = Owner::user_if(is_of_user);
         let state = match () {
             () if change.command == UNDO => "undo",
             () if undone.contains(&(change.place.clone(), change.time)) => "undone",
             () if !is_of_user && change.place != project.name() => "elsewhere",
-            () if change.is_back() || is_disconnected(workspace, &change) => continue,
+            () if change.is_back() || is_disconnected(workspace, owner, &change) => continue,
             () => "made",
         };
         let view = ChangeView::new(&change, state);
-        listed.push(ListedChange { view, owner: Owner::user_if(is_of_user), change });
+        listed.push(ListedChange { view, owner, change });
     }
     listed.extend(standing(workspace, &listed));
     let numbered = listed.iter_mut().filter(|listed| matches!(listed.view.state, "made" | "stands"));
@@ -71,9 +74,9 @@ fn standing(workspace: &Workspace, listed: &[ListedChange]) -> Vec<ListedChange>
         };
         found.push(ListedChange { view: ChangeView::new(&change, "stands"), owner, change });
     };
-    for Connection { client, owner, path, .. } in connections(&OwnEntries::new(&places), &places) {
+    for Connection { client, owner, path, name, .. } in connections(&OwnEntries::new(&places), &places) {
         if !connected.contains(&path) && !connected.contains(&paths::resolved(&path)) {
-            add("rep connect", client.id.to_owned(), owner, vec![path]);
+            add("rep connect", Connection::in_words(client, &name), owner, vec![path]);
         }
     }
     let mut bases = BTreeSet::new();
@@ -126,7 +129,7 @@ impl ListedChange {
         }
         let is_about = |word: &str| change.about.iter().any(|about| about == word);
         back = match change.command.split(' ').nth(1) {
-            Some("connect") => disconnected(workspace, change, back)?,
+            Some("connect") => disconnected(workspace, owner, change, back)?,
             Some("link") => link::remove_made(&places, owner, &base, &|path, client| {
                 is_about(client) && change.paths().any(|made| made == path)
             })?,
@@ -142,7 +145,11 @@ impl ListedChange {
             let error = Error::no(format!("`{}` cannot be taken back", self.view.words()));
             let sentences = back.changed.iter().map(|(path, reason)| format!("{} {reason}", path.display()));
             let error = sentences.fold(error, Error::because);
-            return Err(error.hint("nothing was changed; a newer change may have to be taken back first"));
+            let hint = match self.view.number {
+                Some(1) => "`rep undo --list` has the numbers of older ones, which `rep undo N` takes back",
+                _ => "a newer change may have to be taken back first",
+            };
+            return Err(error.hint(format!("nothing was changed; {hint}")));
         }
         (back.change.command, back.change.about) = (UNDO, vec![self.view.words()]);
         back.change.undoes = Some(change.time);
@@ -175,21 +182,21 @@ impl ListedChange {
     }
 }
 
-/// Returns the connections with the entries that `change` wrote, or with others of this program, by the files
-/// that they are in.
-fn connections_of(workspace: &Workspace, change: &DoneChange) -> BTreeMap<PathBuf, Connection> {
+/// Returns the connections with the entries that `change` wrote, by the files that they are in.
+fn connections_of(workspace: &Workspace, owner: Owner, change: &DoneChange) -> BTreeMap<PathBuf, Connection> {
     let places = workspace.env.places();
     let written = change.pieces.values().flatten().map(|piece| piece.now.clone()).collect();
-    let found = connections(&OwnEntries::new(&places).or_written(written), &places);
+    let ours = OwnEntries::new(&places).or_written(written);
+    let found = connections_in_words(&ours, &places, owner, &change.about);
     found.into_iter().map(|connection| (paths::resolved(&connection.path), connection)).collect()
 }
 
 /// Returns `true` if `change` connected clients, and somebody removed the entries since. A file that cannot
 /// be understood may have one.
-fn is_disconnected(workspace: &Workspace, change: &DoneChange) -> bool {
+fn is_disconnected(workspace: &Workspace, owner: Owner, change: &DoneChange) -> bool {
     let mut files = change.paths().map(paths::resolved);
-    change.command == "rep connect" && {
-        let connections = connections_of(workspace, change);
+    change.command == "rep connect" && !change.is_made() && {
+        let connections = connections_of(workspace, owner, change);
         let broken: BTreeSet<PathBuf> =
             broken_files(&workspace.env.places()).keys().map(|path| paths::resolved(path)).collect();
         !files.any(|path| connections.contains_key(&path) || broken.contains(&path))
@@ -197,8 +204,13 @@ fn is_disconnected(workspace: &Workspace, change: &DoneChange) -> bool {
 }
 
 /// Returns `back` with the steps that take the entries of `change` out of the files that were changed since.
-fn disconnected(workspace: &Workspace, change: &DoneChange, mut back: TakenBack) -> Result<TakenBack, Error> {
-    let connections = connections_of(workspace, change);
+fn disconnected(
+    workspace: &Workspace,
+    owner: Owner,
+    change: &DoneChange,
+    mut back: TakenBack,
+) -> Result<TakenBack, Error> {
+    let connections = connections_of(workspace, owner, change);
     for (path, reason) in std::mem::take(&mut back.changed) {
         match connections.get(&paths::resolved(&path)) {
             Some(connection) => back.change.steps.push(removal(&workspace.env.places(), connection)?),

@@ -4,7 +4,7 @@ use repertoire_app::clients::clients;
 use repertoire_app::view::{ClientView, SkillWay};
 use repertoire_clients::CLIENTS;
 use repertoire_model::State;
-use repertoire_model::text::count;
+use repertoire_model::text::{count, list};
 
 use crate::env::Env;
 use crate::error::CliError;
@@ -89,8 +89,10 @@ fn state(workspace: &Workspace) -> Vec<String> {
     }
     let clients = clients(workspace, &library);
     let mut lines = vec![format!("{}.{}", count(active, "skill"), clients_in_words(&clients))];
-    let broken = library.snapshot.entries().iter().filter(|entry| entry.state == State::Quarantined).count();
-    let to_do = broken + library.problems.len() + clients.iter().filter(|it| it.advice.is_some()).count();
+    // As `rep doctor` counts them.
+    let has = |state| usize::from(library.snapshot.entries().iter().any(|entry| entry.state == state));
+    let of_skills = has(State::Quarantined) + has(State::Shadowed) + library.problems.len();
+    let to_do = of_skills + clients.iter().filter(|it| it.advice.is_some()).count();
     if to_do > 0 {
         lines.push(format!("{} to do: rep doctor", count(to_do, "thing")));
     }
@@ -102,14 +104,8 @@ fn clients_in_words(clients: &[ClientView]) -> String {
     let can_connect = |client: &&ClientView| CLIENTS.iter().any(|known| known.id == client.id);
     let (without, with): (Vec<&ClientView>, Vec<&ClientView>) =
         clients.iter().filter(can_connect).partition(|client| client.count(SkillWay::None) > 0);
-    let titles = |clients: &[&ClientView]| {
-        let titles: Vec<&str> = clients.iter().map(|client| client.title).collect();
-        match titles.split_last() {
-            Some((last, [])) => (*last).to_owned(),
-            Some((last, others)) => format!("{} and {last}", others.join(", ")),
-            None => String::new(),
-        }
-    };
+    let titles =
+        |clients: &[&ClientView]| list(&clients.iter().map(|client| client.title).collect::<Vec<_>>());
     let verb = |clients: &[&ClientView], one: &'static str, more| if clients.len() == 1 { one } else { more };
     let mut words = String::new();
     if !with.is_empty() {

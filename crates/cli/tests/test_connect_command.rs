@@ -430,8 +430,19 @@ fn the_token_of_a_server_is_a_reference_in_the_way_of_each_client() {
         let text = sandbox.read("../home/.codex/config.toml");
         assert_eq!(text.matches("bearer_token_env_var = \"TEAM_TOKEN\"").count(), 1, "{text}");
     }
+    // What the user wrote stays, and a new variable takes the place of the old one.
+    sandbox.write(
+        "../home/.cursor/mcp.json",
+        r#"{"mcpServers": {"repertoire": {"url": "https://skills.example.com/mcp", "headers": {"Authorization": "Bearer ${env:OLD}", "X-Team": "a"}}}}"#,
+    );
+    assert_eq!(sandbox.run(&[&["connect", "--yes", "cursor"], &server[..]].concat()).code, 0);
+    let text = sandbox.read("../home/.cursor/mcp.json");
+    assert!(
+        text.contains("Bearer ${env:TEAM_TOKEN}") && text.contains("X-Team") && !text.contains("OLD"),
+        "{text}"
+    );
     assert_eq!(sandbox.run(&[&["connect", "--yes", "codex"], &server[..2]].concat()).code, 0);
-    assert!(!sandbox.read("../home/.codex/config.toml").contains("TEAM_TOKEN"));
+    assert!(sandbox.read("../home/.codex/config.toml").contains("TEAM_TOKEN"));
     let run = sandbox.run(&[&["connect", "--yes", "cursor", "zed"], &server[..]].concat());
     assert_eq!(run.code, 1);
     assert!(

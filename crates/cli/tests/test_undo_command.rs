@@ -150,7 +150,7 @@ fn of_a_configuration_that_was_rewritten_only_the_entry_is_taken_out() {
     --- stderr
     error: `rep connect cursor` cannot be taken back
       because: [DIR]/home/.cursor/mcp.json was changed since
-    hint: nothing was changed; a newer change may have to be taken back first
+    hint: nothing was changed; `rep undo --list` has the numbers of older ones, which `rep undo N` takes back
     ");
     assert_eq!(everything(&sandbox), before);
     sandbox.write("../home/.cursor/mcp.json", "{\"other\": true}");
@@ -225,7 +225,7 @@ fn a_file_that_was_edited_since_is_named_and_nothing_is_done() {
     --- stderr
     error: `rep add csv pdf` cannot be taken back
       because: [DIR]/project/repertoire.lock was changed since
-    hint: nothing was changed; a newer change may have to be taken back first
+    hint: nothing was changed; `rep undo --list` has the numbers of older ones, which `rep undo N` takes back
     ");
     assert_eq!(everything(&sandbox), before);
     // Files that somebody put beside those of the skill are not lost.
@@ -317,4 +317,41 @@ fn an_approved_proposal_is_taken_back() {
         .write("change.diff", "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Do alpha.\n+Do alpha twice.\n");
     run(&sandbox, &["proposal", "new", "alpha", "--diff", "change.diff", "--why", "it helps"]);
     check(&sandbox, &["proposal", "approve", "1", "--yes"]);
+}
+
+#[test]
+fn of_two_entries_in_one_file_the_right_one_is_taken_out() {
+    let sandbox = Sandbox::with_skills();
+    let file = "../home/.claude.json";
+    sandbox.write(file, r#"{"gate": 1, "mcpServers": {"gate": {"command": "node", "args": ["serve"]}}}"#);
+    sandbox.write("node/x/SKILL.md", skill("x", "x\n"));
+    run(&sandbox, &["connect", "claude-code", "--root", "node", "--yes"]);
+    run(&sandbox, &["connect", "claude-code", "--name", "team", "--http", "https://t.example/mcp", "--yes"]);
+    // As the client does all the time.
+    sandbox.write(file, sandbox.read(file).replace("\"gate\": 1", "\"gate\": 2"));
+    run(&sandbox, &["undo", "--yes"]);
+    let text = sandbox.read(file);
+    assert!(
+        text.contains("\"repertoire\"") && text.contains("node") && !text.contains("t.example"),
+        "{text}"
+    );
+    run(&sandbox, &["undo", "--yes"]);
+    let text = sandbox.read(file);
+    assert!(!text.contains("repertoire") && text.contains("\"args\": [\"serve\"]"), "{text}");
+}
+
+#[test]
+fn a_change_of_an_entry_is_taken_back_and_not_the_entry() {
+    let sandbox = Sandbox::with_skills();
+    let connect = |variable: &str| {
+        let words =
+            ["connect", "cursor", "codex", "--http", "https://x.example/mcp", "--token-env", variable];
+        run(&sandbox, &[&words[..], &["--yes"]].concat());
+    };
+    connect("FIRST");
+    let first = everything(&sandbox);
+    connect("SECOND");
+    assert_eq!(listed(&sandbox, "state"), ["made", "made"]);
+    run(&sandbox, &["undo", "--yes"]);
+    assert_eq!(everything(&sandbox), first);
 }

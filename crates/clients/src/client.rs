@@ -43,16 +43,16 @@ pub enum TokenReference {
 
 impl TokenReference {
     /// Returns the keys of an entry that name `variable`.
-    fn keys(self, variable: &str) -> Value {
+    pub(crate) fn keys(self, variable: &str) -> Map<String, Value> {
+        let header = |before, behind| {
+            let value = format!("Bearer {before}{variable}{behind}");
+            ("headers".to_owned(), json!({ "Authorization": value }))
+        };
         match self {
-            Self::Key(key) => json!({ key: variable }),
-            Self::Header(before, behind) => {
-                json!({ "headers": { "Authorization": format!("Bearer {before}{variable}{behind}") } })
-            }
+            Self::Key(key) => Map::from_iter([(key.to_owned(), variable.into())]),
+            Self::Header(before, behind) => Map::from_iter([header(before, behind)]),
             Self::ListedHeader(before, behind) => {
-                let mut keys = Self::Header(before, behind).keys(variable);
-                keys["env_keys"] = json!([variable]);
-                keys
+                Map::from_iter([header(before, behind), ("env_keys".to_owned(), json!([variable]))])
             }
         }
     }
@@ -125,9 +125,9 @@ impl Client {
             Server::Http { url, token_variable } => {
                 let mut entry = self.http?(name, url);
                 if let (Some(token), Some(variable)) = (self.token, token_variable)
-                    && let (Value::Object(entry), Value::Object(keys)) = (&mut entry, token.keys(variable))
+                    && let Value::Object(entry) = &mut entry
                 {
-                    entry.extend(keys);
+                    entry.extend(token.keys(variable));
                 }
                 entry
             }
@@ -141,7 +141,7 @@ impl Client {
     /// Returns every key that an entry of ours may have, whichever way the server is reached.
     pub fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
-        let token = self.token.map(|token| token.keys(""));
+        let token = self.token.map(|token| token.keys("").into());
         for entry in [Some((self.stdio)("", "", &[])), self.http.map(|http| http("", "")), token] {
             keys.extend(entry.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned());
         }

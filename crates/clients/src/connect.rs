@@ -7,7 +7,7 @@ mod connections;
 mod plan;
 mod overlap;
 
-pub use connections::{Connection, broken_files, connections};
+pub use connections::{Connection, broken_files, connections, connections_in_words};
 pub use names::{DEFAULT_NAME, http_url, server_name, variable_name};
 pub use overlap::{ClientFiles, connected_to_all, offered_names, present, skills_by_name, warn_of_second};
 pub use own_entries::OwnEntries;

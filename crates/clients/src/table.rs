@@ -193,16 +193,17 @@ impl Client {
     }
 
     /// Returns the client that introduces itself to servers as `name`, as in `Zed` or `codex-mcp-client`: its
-    /// name on the command line, perhaps with more behind it, or one of the others.
+    /// name on the command line or one of the others, perhaps with a word behind it that clients are known to add.
     pub fn introduced_as(name: &str) -> Option<&'static Self> {
         let name = name.to_lowercase().replace(' ', "-");
-        let is_meant = |client: &&Client| {
-            let rest = name.strip_prefix(client.id);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        };
-        CLIENTS.iter().find(is_meant).or_else(|| Self::named(&name))
+        let short = ADDED_WORDS.iter().find_map(|word| name.strip_suffix(word));
+        Self::named(&name).or_else(|| Self::named(short?))
     }
 }
+
+/// The words that clients add to their names when they introduce themselves, the longest first. Others are of other programs.
+const ADDED_WORDS: [&str; 7] =
+    ["-cli-mcp-client", "-mcp-client", "-client", "-vscode", "-desktop", "-insiders", "-cli"];
 
 fn typed_http(_: &str, url: &str) -> Value {
     json!({ "type": "http", "url": url })
@@ -246,7 +247,9 @@ mod tests {
         ] {
             assert_eq!(id(name), Some(expected), "{name}");
         }
-        assert_eq!(id("claude-ai"), None);
+        for name in ["claude-ai", "claude-code-router", "gemini-live-app"] {
+            assert_eq!(id(name), None, "{name}");
+        }
         assert_eq!(id("pizza"), None);
     }
 }

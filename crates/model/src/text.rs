@@ -227,6 +227,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Returns `items` as a list in a sentence.
+pub fn list(items: &[&str]) -> String {
+    match items {
+        [others @ .., one, last] => [others, &[&*format!("{one} and {last}")]].concat().join(", "),
+        items => items.concat(),
+    }
+}
+
 /// Returns `number` with `noun`, as in `1 skill` and `2 skills`.
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })

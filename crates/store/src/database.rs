@@ -61,7 +61,6 @@ pub trait Connection {
         self.error(&format!("the data is damaged ({what})"))
     }
 
-    /// Returns the first row of a query.
     fn query_first(&mut self, sql: &str, values: &[SqlValue]) -> Result<Option<Row>, Error> {
         Ok(self.query(sql, values)?.into_iter().next())
     }

@@ -23,7 +23,7 @@ use repertoire::config::{DisabledPattern, Settings};
 use repertoire_model::text::count;
 
 /// The most skills that are named one by one.
-const MAX_NAMED: usize = 5;
+pub(super) const MAX_NAMED: usize = 5;
 
 /// Runs all checks of the workspace that `options` open in `env`.
 pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>) -> Vec<CheckView> {
@@ -37,7 +37,6 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     for place in &library.places {
         checks.place(&workspace, library, place);
     }
-    checks.missing_places(&workspace, library);
     if library.places.is_empty() {
         checks.add(
             Status::Warn,
@@ -49,7 +48,6 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     checks.cache(&workspace);
     checks.index(&workspace, library);
     checks.store(&workspace);
-    checks.ok("reading", READING);
     checks.sandboxes(&workspace);
     checks.following(&workspace);
     checks.library(&workspace, library);
@@ -61,13 +59,6 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     checks.links(&workspace);
     checks.0
 }
-
-/// The way in which files of skills are opened.
-const READING: &str = if cfg!(target_os = "linux") {
-    "files are opened beneath their skill, with openat2 where the kernel has it; links and special files are refused"
-} else {
-    "files are opened beneath their skill through capability directories; links and special files are refused"
-};
 
 pub(super) struct Checks(Vec<CheckView>);
 
@@ -170,20 +161,6 @@ impl Checks {
         self.add(status, "place", message, Some(hint));
     }
 
-    /// Reports the usual places of projects and users that do not exist here.
-    fn missing_places(&mut self, workspace: &Workspace, library: &Library) {
-        for reason in [Tier::Project, Tier::User] {
-            let places = library.places.iter();
-            let missing: Vec<String> = places
-                .filter(|place| place.root.tier == reason && place.presence == Presence::Missing)
-                .map(|place| workspace.shown(&place.root.path.display().to_string()))
-                .collect();
-            if !missing.is_empty() {
-                self.info("place", format!("not there: {}", first_of(&missing)));
-            }
-        }
-    }
-
     /// Reports records of installers that cannot be read.
     fn records(&mut self, workspace: &Workspace, library: &Library) {
         for (path, message) in workspace.broken_records(&workspace.origins(library)) {
@@ -240,7 +217,6 @@ impl Checks {
         }
     }
 
-    /// Checks the search index.
     fn index(&mut self, workspace: &Workspace, library: &Library) {
         let searcher = workspace.searcher(&library.places, &workspace.settings.policy);
         let Some(file) = searcher.index_file() else {
@@ -264,11 +240,11 @@ impl Checks {
 
     /// Warns of `skills`, each with the reason and the word by which `rep check` finds it, in one message.
     fn skills(&mut self, is: &str, are: &str, skills: Vec<(&Entry, String, String)>) {
-        let names = skills.iter().map(|(entry, ..)| entry.name().to_string());
+        let names: Vec<String> = skills.iter().map(|(entry, ..)| entry.name().to_string()).collect();
         let message = match &skills[..] {
             [] => return,
             [(entry, why, _)] => format!("{} {is}: {why}", entry.name()),
-            _ => format!("{} {are}: {}", count(skills.len(), "skill"), named(names)),
+            _ => format!("{} {are}: {}", count(skills.len(), "skill"), first_of(&names, MAX_NAMED, "more")),
         };
         let words: Vec<String> = skills.iter().take(MAX_NAMED).map(|(.., word)| shell_word(word)).collect();
         self.add(Status::Warn, "skill", message, Some(&format!("run `rep check {}`", words.join(" "))));
@@ -312,11 +288,11 @@ impl Checks {
             [] => None,
             [entry] => Some(why(entry)),
             _ => {
-                let names = shadowed.iter().map(|entry| entry.name().to_string());
+                let names: Vec<String> = shadowed.iter().map(|entry| entry.name().to_string()).collect();
                 Some(format!(
                     "{} lose their names to others: {}",
                     count(shadowed.len(), "skill"),
-                    named(names)
+                    first_of(&names, MAX_NAMED, "more")
                 ))
             }
         };
@@ -359,13 +335,6 @@ impl Checks {
             self.info("library", hint);
         }
     }
-}
-
-/// Returns the first of `names`, and the number of the others.
-pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
-    let others = names.len().saturating_sub(MAX_NAMED);
-    let names: Vec<String> = names.take(MAX_NAMED).collect();
-    if others == 0 { names.join(", ") } else { format!("{} and {others} more", names.join(", ")) }
 }
 
 /// Returns the reason that `entry` was set aside: an error of its own, or else that of the resolution.

@@ -8,7 +8,8 @@ use repertoire_clients::connect::{
 use repertoire_clients::link;
 use repertoire_model::text::count;
 
-use super::checks::{Checks, named};
+use super::checks::{Checks, MAX_NAMED};
+use crate::explain::first_of;
 use crate::view::CheckStatus as Status;
 use crate::workspace::{Library, Workspace, WorkspaceOptions, settings};
 
@@ -17,8 +18,11 @@ impl Checks {
     pub(super) fn links(&mut self, workspace: &Workspace) {
         for links in link::dangling(&workspace.env.places()) {
             let lead = if links.len() == 1 { "leads" } else { "lead" };
-            let message =
-                format!("{} {lead} nowhere: {}", count(links.len(), "link"), named(links.into_iter()));
+            let message = format!(
+                "{} {lead} nowhere: {}",
+                count(links.len(), "link"),
+                first_of(&links, MAX_NAMED, "more")
+            );
             let hint = "their skills are gone; remove the links, or all of them with `rep undo`";
             self.add(Status::Warn, "link", message, Some(hint));
         }

@@ -18,9 +18,6 @@ use crate::workspace::{Library, Workspace};
 /// The most skills of a group that are named.
 const MAX_NAMED: usize = 20;
 
-/// The most places that are not there and are named.
-const MAX_MISSING: usize = 8;
-
 /// The most entries of a directory that are read for a hint.
 const MAX_ENTRIES: usize = 10_000;
 
@@ -76,12 +73,12 @@ impl AbsenceView {
     }
 }
 
-/// Returns the first of `places` that are not there, and how many more there are.
-pub fn first_of(places: &[String]) -> String {
-    let first = places[..places.len().min(MAX_MISSING)].join(", ");
-    match places.len().saturating_sub(MAX_MISSING) {
+/// Returns the `most` first of `names`, and how many `others` there are.
+pub fn first_of(names: &[String], most: usize, others: &str) -> String {
+    let first = names[..names.len().min(most)].join(", ");
+    match names.len().saturating_sub(most) {
         0 => first,
-        more => format!("{first}, and {more} directories of other clients"),
+        more => format!("{first}, and {more} {others}"),
     }
 }
 

@@ -74,7 +74,9 @@ impl Surroundings {
         };
         let parts = [
             titles(|client| client.reads).map(|titles| format!("read by {titles}")),
-            titles(|client| client.connected).map(|titles| format!("offered over MCP to {titles}")),
+            // The server leaves out what a client reads by itself.
+            titles(|client| client.connected && !client.reads)
+                .map(|titles| format!("offered over MCP to {titles}")),
             titles(|client| client.switched_off).map(|titles| format!("switched off for {titles}")),
             titles(|client| !client.reads && !client.connected && !client.switched_off)
                 .map(|titles| format!("not seen by {titles}")),

@@ -41,7 +41,10 @@ impl ChangeView {
 
     /// Returns the command with what it is about.
     pub fn words(&self) -> String {
-        let about = self.about.join(" ");
+        let mut about = self.about[..self.about.len().min(MOST_NAMED)].join(" ");
+        if self.about.len() > MOST_NAMED {
+            about += &format!(" and {} others", self.about.len() - MOST_NAMED);
+        }
         match self.command.as_str() {
             UNDO => format!("{UNDO}, of {about}"),
             command if about.is_empty() => command.to_owned(),
@@ -56,6 +59,9 @@ pub struct UndoListView {
     /// The changes.
     pub changes: Vec<ChangeView>,
 }
+
+/// The most skills, clients or patterns that are named.
+const MOST_NAMED: usize = 5;
 
 /// A change that is taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -53,19 +53,15 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &DoctorArgs) ->
         checks.into_iter().partition(|check| check.status >= CheckStatus::Warn);
     to_do.sort_by_key(|check| std::cmp::Reverse(check.status));
     to_do.iter().take(MOST).try_for_each(|check| write_check(ui, check))?;
-    let rest = match (to_do.len(), fine.len()) {
-        (0, fine) => format!("nothing to do, {} fine", checks_are(fine)),
-        (number, fine) if number <= MOST => format!("{} fine", checks_are(fine)),
-        (number, fine) => format!("{} more to do, {} fine", number - MOST, checks_are(fine)),
+    let fine = count(fine.len(), "check");
+    let rest = match to_do.len() {
+        0 => format!("nothing to do, {fine} passed"),
+        number if number <= MOST => format!("{fine} passed"),
+        number => format!("{} more to do, {fine} passed", number - MOST),
     };
     let all = ui.with_options("`rep doctor --verbose`");
     writeln!(ui.out(), "{rest}: {all} shows all")?;
     Ok(exit)
-}
-
-/// Returns the number of checks with its verb.
-fn checks_are(number: usize) -> String {
-    format!("{} {}", count(number, "check"), if number == 1 { "is" } else { "are" })
 }
 
 /// Writes a check with its advice.

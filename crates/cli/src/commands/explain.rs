@@ -53,7 +53,6 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ExplainArgs) -> Res
     Ok(Exit::Success)
 }
 
-/// Writes the decisions about `skill`.
 fn write_skill(ui: &mut Ui, skill: &ExplainedSkillView) -> Result<(), CliError> {
     let name = ui.paint(Style::Name, &skill.name);
     writeln!(ui.out(), "{name} from {} is {}", escape(&skill.source), skill.state)?;
@@ -114,7 +113,11 @@ fn write_absence(
     let missing = absence.places.iter().filter(|place| !place.exists);
     let missing: Vec<String> = missing.map(|place| workspace.shown(&place.path)).collect();
     if !missing.is_empty() {
-        let missing = wrap_indented(&ui.shown(&first_of(&missing)), ui.width(), NOT_THERE.len());
+        let missing = wrap_indented(
+            &ui.shown(&first_of(&missing, 8, "directories of other clients")),
+            ui.width(),
+            NOT_THERE.len(),
+        );
         let missing = ui.paint(Style::Faint, &missing);
         writeln!(ui.out(), "{NOT_THERE}{missing}")?;
     }

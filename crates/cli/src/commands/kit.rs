@@ -140,7 +140,6 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -
     Ok(Exit::Success)
 }
 
-/// Makes a kit.
 fn make(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<Exit, CliError> {
     let name = &args.name;
     let library = workspace.inspect(workspace.settings.policy.clone());
@@ -200,7 +199,6 @@ fn write_json(
     Ok(ui.answer(&KitsJson { project, in_use, chosen_by, kits: kits.collect() })?)
 }
 
-/// Shows all kits.
 fn show(
     ui: &mut Ui,
     workspace: &Workspace,

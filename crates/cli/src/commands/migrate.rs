@@ -176,9 +176,6 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Res
     } else if is_written || args.dry_run || done == 0 {
         report(ui, &migration, is_written)?;
     }
-    if !ui.is_json() && !args.split && !is_written {
-        hint_at_split(ui, &found.roles)?;
-    }
     if !is_written && !args.dry_run && done > 0 {
         let skills = count(done, "skill");
         return Err(not_written(consent, &skills, "`--yes` writes them without asking"));
@@ -224,18 +221,6 @@ fn migration(
             .map(|(path, message)| ProblemJson { path: path.display().to_string(), message: message.clone() })
             .collect(),
     })
-}
-
-/// Tells of `--split` if prompts of `roles` have sections of knowledge.
-fn hint_at_split(ui: &mut Ui, roles: &[RoleFiles]) -> Result<(), CliError> {
-    let divisible = roles.iter().filter(|role| RoleSplit::of(role).is_some()).count();
-    if divisible > 0 {
-        let roles = count(divisible, "role");
-        ui.hint(&format!(
-            "sections of knowledge were found in {roles}; `--split` makes skills of them and keeps the rest as prompts"
-        ))?;
-    }
-    Ok(())
 }
 
 /// Returns notes about skills elsewhere that have the name of the one that `role` becomes.

@@ -139,7 +139,6 @@ fn end_when_interrupted(executor: Arc<Executor>) -> Result<Arc<OnceLock<Interrup
     Ok(interrupted)
 }
 
-/// Returns the arguments of the call.
 fn arguments(args: &RunArgs) -> Result<Value, CliError> {
     if let Some(path) = &args.script {
         let mut arguments = json!({"skill": args.skill, "path": path, "args": args.script_args});

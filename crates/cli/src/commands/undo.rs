@@ -118,7 +118,6 @@ fn show(ui: &mut Ui, workspace: &Workspace, back: &TakenBack) -> Result<(), CliE
     Ok(())
 }
 
-/// Writes the list of `changes`.
 fn list(ui: &mut Ui, workspace: &Workspace, changes: Vec<ListedChange>) -> Result<Exit, CliError> {
     let changes: Vec<_> = changes.into_iter().map(|change| change.view).collect();
     if ui.is_json() {

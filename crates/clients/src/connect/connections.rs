@@ -8,7 +8,7 @@ use repertoire::config::{FileTrust, ProfileChoice, Settings};
 use repertoire::regular_file;
 use serde_json::{Map, Value};
 
-use super::names::FORMER_NAME;
+use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use crate::edit::{self, EditFault};
 use crate::{CLIENTS, Client, Owner, Places};
@@ -32,7 +32,16 @@ pub struct Connection {
     pub is_off: bool,
 }
 
+/// What stands between a client and the name of an entry.
+const AS: &str = " as ";
+
 impl Connection {
+    /// Returns the words for the entry called `name` of `client`: without the usual name.
+    pub fn in_words(client: &Client, name: &str) -> String {
+        let name = if name == DEFAULT_NAME { String::new() } else { format!("{AS}{name}") };
+        format!("{}{name}", client.id)
+    }
+
     /// Returns the reason that the client does not get the skills, and a hint, as far as the entry shows it.
     pub fn fault(&self, places: &Places) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
@@ -146,7 +155,26 @@ impl Connection {
 /// understood have no connections.
 pub fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     let files = files(places).into_iter();
-    files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path)).collect()
+    files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path, None)).collect()
+}
+
+/// Returns the connections that a change is about, in the words of [`Connection::in_words`], as far as their
+/// entries are `ours`.
+pub fn connections_in_words(
+    ours: &OwnEntries,
+    places: &Places,
+    owner: Owner,
+    words: &[String],
+) -> Vec<Connection> {
+    let meant = words.iter().filter_map(|words| {
+        let (id, name) = words.split_once(AS).unwrap_or((words, DEFAULT_NAME));
+        Some((Client::named(id)?, name))
+    });
+    let found = meant.flat_map(|(client, name)| {
+        let paths = places.configuration(client, owner).into_iter();
+        paths.filter_map(move |path| of_file(ours, client, owner, path, Some(name)))
+    });
+    found.collect()
 }
 
 /// Returns the configuration files of clients that cannot be parsed, each once, with the reason.
@@ -173,10 +201,18 @@ fn document(client: &Client, path: &Path) -> Option<Result<Map<String, Value>, E
     Some(edit::parse(client.format, &text))
 }
 
-fn of_file(ours: &OwnEntries, client: &'static Client, owner: Owner, path: PathBuf) -> Option<Connection> {
+/// Returns the connection of `client` in the file at `path`: the one called `wanted`, or else the first.
+fn of_file(
+    ours: &OwnEntries,
+    client: &'static Client,
+    owner: Owner,
+    path: PathBuf,
+    wanted: Option<&str>,
+) -> Option<Connection> {
     let document = document(client, &path)?.ok()?;
-    let entries = document.get(client.table)?.as_object()?;
-    let (name, entry) = entries.iter().find(|(name, entry)| ours.has(client, name, entry))?;
+    let mut entries = document.get(client.table)?.as_object()?.iter();
+    let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted == name);
+    let (name, entry) = entries.find(|(name, entry)| is_wanted(name) && ours.has(client, name, entry))?;
     let (command, args) = client.command_line(entry).unzip();
     let is = |key: &str, value: bool| entry.get(key).and_then(Value::as_bool) == Some(value);
     let is_off = is("enabled", false) || is("disabled", true);

@@ -6,7 +6,7 @@ use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
 use repertoire::Snapshot;
-use repertoire_model::text::count;
+use repertoire_model::text::{count, list};
 
 use super::connections::{Connection, connections};
 use super::names::{DEFAULT_NAME, FORMER_NAME};
@@ -135,7 +135,7 @@ impl ClientFiles {
             if self.needing(client, directory, overlap, present).is_empty() {
                 let directory = directory.display();
                 return format!(
-                    "no other client needs {directory}: remove links there with `rep undo`, and copies once their edits are saved"
+                    "no other client needs {directory}: take links there back by their number in `rep undo --list`, and remove copies once their edits are saved"
                 );
             }
         }
@@ -145,7 +145,7 @@ impl ClientFiles {
         };
         let needing = self.needing(client, directory, overlap, present);
         let titles: Vec<&str> = needing.iter().map(|client| client.title()).collect();
-        let (titles, shown) = (titles.join(" and "), directory.display());
+        let (titles, shown) = (list(&titles), directory.display());
         let need = if needing.len() == 1 { "needs" } else { "need" };
         let own = overlap.paths.iter().filter(|path| path.parent() == Some(directory));
         let own: Vec<&PathBuf> = own.collect();

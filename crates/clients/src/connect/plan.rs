@@ -82,7 +82,8 @@ impl ConnectPlan {
 }
 
 /// Keys of an entry that the user may change after it was made.
-const USERS_KEYS: [&str; 5] = ["env", "envs", "headers", "timeout", "tools"];
+const USERS_KEYS: [&str; 7] =
+    ["bearer_token_env_var", "env", "env_keys", "envs", "headers", "timeout", "tools"];
 
 /// Returns whether `value` is missing or empty.
 fn is_bare(value: Option<&Value>) -> bool {
@@ -145,7 +146,6 @@ struct Planner<'a> {
 type Candidate = (PathBuf, Option<String>);
 
 impl Planner<'_> {
-    /// Plans for `client`.
     fn client(&self, client: &'static Client) -> ConnectPlan {
         let entry = client.entry(&self.options.name, self.server);
         let candidates = self.places.configuration(client, self.options.owner);
@@ -190,8 +190,12 @@ impl Planner<'_> {
         }
         let former = self.former(client, source).map_err(broken)?;
         let existing = existing.as_ref().or(former.as_ref()).and_then(Value::as_object);
-        let is_theirs =
-            |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
+        // The variable of a token that is asked for is written among the user's own headers.
+        let token = self.token(client);
+        let is_theirs = |key: &str| {
+            let is_kept = USERS_KEYS.contains(&key) && !token.contains_key(key);
+            is_kept && existing.is_some_and(|entry| !is_bare(entry.get(key)))
+        };
         let former_args = former.as_ref().and_then(|entry| client.command_line(entry));
         let server = match &former_args {
             Some((_, args)) => self.server.with_arguments(args),
@@ -199,6 +203,16 @@ impl Planner<'_> {
         };
         let mut entry = client.entry(spot.name, &server).unwrap_or_default();
         entry.retain(|key, _| !is_theirs(key));
+        let theirs = existing.and_then(|entry| entry.get("headers")).and_then(Value::as_object);
+        if let (Some(Value::Object(headers)), Some(theirs)) = (entry.get_mut("headers"), theirs) {
+            let own = std::mem::replace(headers, theirs.clone());
+            headers.extend(own);
+        }
+        let theirs = existing.and_then(|entry| entry.get("env_keys")).and_then(Value::as_array);
+        if let (Some(Value::Array(names)), Some(theirs)) = (entry.get_mut("env_keys"), theirs) {
+            let others: Vec<Value> = theirs.iter().filter(|name| !names.contains(name)).cloned().collect();
+            names.extend(others);
+        }
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
         // An entry under the former name keeps the user's changes.
@@ -214,6 +228,14 @@ impl Planner<'_> {
             after = edit::remove(client.format, &after, spot).map_err(broken)?;
         }
         Ok(if after == source { ConnectStep::Already } else { ConnectStep::Write { before: text, after } })
+    }
+
+    /// Returns the keys of an entry of `client` that name the variable of the token that is asked for.
+    fn token(&self, client: &Client) -> Map<String, Value> {
+        match (self.server, client.token) {
+            (Server::Http { token_variable: Some(variable), .. }, Some(token)) => token.keys(variable),
+            _ => Map::new(),
+        }
     }
 
     /// Returns the entry of this program under its former name, if the name is not chosen by the user.

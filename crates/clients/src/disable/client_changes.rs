@@ -91,7 +91,6 @@ impl ChangeLine {
         Self { kind, skill, key, clients, path, state: ChangeState::Planned, reason: None }
     }
 
-    /// Returns it as one that is left alone for `reason`.
     fn left_alone(self, reason: impl Into<String>) -> Self {
         Self { state: ChangeState::LeftAlone, reason: Some(reason.into()), ..self }
     }

@@ -25,7 +25,6 @@ pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
 #[derive(Default)]
 pub(super) struct McpSession {
-    /// Ids of in-flight requests.
     in_flight: Mutex<HashSet<RequestId>>,
     /// Locked while one event stream replaces another.
     pub(super) stream: tokio::sync::Mutex<EventStream>,

@@ -109,7 +109,6 @@ pub(crate) fn stamped_bodies(text: &str) -> Vec<Injection> {
     }
 }
 
-/// Reads the answers that are one line.
 fn in_one_line(text: &str) -> Option<RecognisedAnswer> {
     let is_failed =
         ["<skill_error kind=\"", "Error: ", "**Error:** "].iter().any(|start| text.starts_with(start));
@@ -151,7 +150,6 @@ fn examine_at(text: &str, place: usize) -> Examination {
     read.map_or(Examination::Broken, Examination::Whole)
 }
 
-/// Reads the answers that are one sentence.
 fn sentence(text: &str) -> Option<RecognisedAnswer> {
     let text = text.trim_end();
     let named = |start: &str, end: &str| name(text.strip_prefix(start)?.strip_suffix(end)?);

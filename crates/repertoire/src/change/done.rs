@@ -116,6 +116,11 @@ impl DoneChange {
         skills.chain(self.steps.iter().map(PathStep::path))
     }
 
+    /// Returns `true` if a file or link is as it left it.
+    pub fn is_made(&self) -> bool {
+        self.steps.iter().any(|step| DoneState::of_step(step) == DoneState::Made)
+    }
+
     /// Returns `true` if nothing of it is left to take back.
     pub fn is_back(&self) -> bool {
         let (back, others): (Vec<&PathStep>, Vec<&PathStep>) =

@@ -207,7 +207,7 @@ pub(super) fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_dir_all(from)
 }
 
-/// Copies the directory `from` to `to`, where nothing is, with everything in it.
+/// Copies the directory `from` to `to`, where nothing is, with everything in it but sockets and the like.
 fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for child in fs::read_dir(from)? {
@@ -217,7 +217,8 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
             make_link(&fs::read_link(&path)?, &copy)?;
         } else if kind.is_dir() {
             copy_directory(&path, &copy)?;
-        } else {
+        } else if kind.is_file() {
+            // To open anything else may take for ever.
             fs::copy(&path, &copy)?;
         }
     }
@@ -250,4 +251,23 @@ fn make_link(_: &Path, _: &Path) -> io::Result<()> {
 
 fn remove_link(path: &Path) -> io::Result<()> {
     if cfg!(windows) { fs::remove_dir(path) } else { fs::remove_file(path) }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_directory_everything_is_copied_that_can_be_read() {
+        let base = tempfile::tempdir().unwrap();
+        let (from, to) = (base.path().join("from"), base.path().join("to"));
+        fs::create_dir_all(from.join("deep")).unwrap();
+        fs::write(from.join("deep/.hidden"), "x").unwrap();
+        std::os::unix::fs::symlink("nowhere", from.join("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
+        copy_directory(&from, &to).unwrap();
+        assert_eq!(fs::metadata(to.join("deep/.hidden")).unwrap().len(), 1);
+        assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("nowhere"));
+        assert!(is_absent(&to.join("socket")));
+    }
 }

@@ -77,7 +77,6 @@ fn personal(app: &Arc<App>) -> Router<Arc<App>> {
     open_pages::open_routes().merge(dashboard(app).fallback(nothing).layer(opened))
 }
 
-/// Returns the routes of programs.
 fn programs(app: &Arc<App>) -> Router<Arc<App>> {
     let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));

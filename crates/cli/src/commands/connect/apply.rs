@@ -3,7 +3,7 @@
 use repertoire::change::{ChangeSteps, WriterLock};
 use repertoire_app::workspace::ChangeSite;
 use repertoire_clients::Server;
-use repertoire_clients::connect::{ConnectPlan, ConnectStep};
+use repertoire_clients::connect::{ConnectPlan, ConnectStep, Connection};
 use repertoire_model::text::count;
 
 use super::args::ConnectArgs;
@@ -43,7 +43,8 @@ pub(super) fn run(
     };
     if let Some(site) = site.filter(|_| files.is_some() && consent == Consent::Given) {
         let lock = lock.map_or_else(|| site.begin(), Ok)?;
-        let written = plans.iter().filter_map(|plan| Some((plan.client.id.to_owned(), plan.path_step()?)));
+        let words = |plan: &ConnectPlan| Connection::in_words(plan.client, &args.name);
+        let written = plans.iter().filter_map(|plan| Some((words(plan), plan.path_step()?)));
         let (about, steps) = written.unzip();
         site.apply(&lock, &ChangeSteps { command: "rep connect", about, steps, ..ChangeSteps::default() })?;
     }

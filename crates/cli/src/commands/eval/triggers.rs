@@ -98,7 +98,6 @@ fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Ve
     thresholds.into_iter().flatten().collect()
 }
 
-/// Returns the evals at the path that was given.
 fn at(workspace: &Workspace, given: &Path) -> Result<SkillEvals, CliError> {
     let path = workspace.env.working_directory().join(given);
     let metadata = path.metadata().map_err(|error| {

@@ -76,7 +76,6 @@ pub(super) fn write(ui: &mut Ui, workspace: &Workspace, names: &[String]) -> Res
     Ok(exit)
 }
 
-/// Writes the table and the counts.
 fn write_table(
     ui: &mut Ui,
     workspace: &Workspace,

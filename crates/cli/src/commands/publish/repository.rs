@@ -112,7 +112,6 @@ fn target(workspace: &Workspace, args: &PublishArgs, address: &str) -> Result<Ta
     Ok(Target { url, branch, directory: path.unwrap_or_else(|| DIRECTORY.to_owned()) })
 }
 
-/// Returns the message of the commit.
 fn message(args: &PublishArgs, new: &[&SkillCopy<'_>]) -> String {
     if let Some(message) = &args.message {
         return message.clone();
