@@ -168,25 +168,26 @@ impl PathStep {
 /// Returns `true` if links can be made in `directory`, or will be once it is made: not every file system and
 /// user can.
 pub fn can_link(directory: &Path) -> bool {
-    let probe = |path: &Path| make_link(Path::new("x"), path).and_then(|()| remove_link(path));
-    is_possible(directory, "link", probe)
+    is_possible(directory, "link", |path| make_link(Path::new("x"), path), remove_link)
 }
 
 /// Returns `true` if directories can be made in `directory`, or will be once it is made.
 pub fn can_write(directory: &Path) -> bool {
-    is_possible(directory, "write", |path| fs::create_dir(path).and_then(|()| fs::remove_dir(path)))
+    is_possible(directory, "write", |path| fs::create_dir(path), |path| fs::remove_dir(path))
 }
 
-/// Returns `true` if `probe` can make and remove something in the directory that is the nearest to
-/// `directory`.
-fn is_possible(directory: &Path, word: &str, probe: impl Fn(&Path) -> io::Result<()>) -> bool {
+/// Returns `true` if `make` works in the directory nearest to `directory`; `remove` removes what it or a killed process made.
+fn is_possible(
+    directory: &Path,
+    word: &str,
+    make: impl Fn(&Path) -> io::Result<()>,
+    remove: impl Fn(&Path) -> io::Result<()>,
+) -> bool {
     let there = directory.ancestors().find(|above| above.symlink_metadata().is_ok());
     let Some(there) = there.filter(|there| there.is_dir()) else { return false };
-    match probe(&there.join(format!(".rep-staging-{word}-{}", std::process::id()))) {
-        Ok(()) => true,
-        // It was made, here or by a process that was killed.
-        Err(error) => error.kind() == io::ErrorKind::AlreadyExists,
-    }
+    let path = there.join(format!(".rep-staging-{word}"));
+    let is_there = make(&path).map_or_else(|error| error.kind() == io::ErrorKind::AlreadyExists, |()| true);
+    is_there && remove(&path).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true)
 }
 
 /// Moves the directory `from` to `to`, where nothing is, also to another file system.
@@ -256,6 +257,16 @@ fn remove_link(path: &Path) -> io::Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_behind_is_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let left = base.path().join(".rep-staging-link");
+        std::os::unix::fs::symlink("x", &left).unwrap();
+        assert!(can_link(&base.path().join("deep/down")) && is_absent(&left));
+        assert!(can_link(base.path()) && can_write(base.path()));
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn of_a_directory_everything_is_copied_that_can_be_read() {
