@@ -228,7 +228,7 @@ fn a_file_that_was_edited_since_is_named_and_nothing_is_done() {
     hint: nothing was changed; `rep undo --list` has the numbers of older ones, which `rep undo N` takes back
     ");
     assert_eq!(everything(&sandbox), before);
-    // Files that somebody put beside those of the skill are not lost.
+    // Files that somebody put beside the skill are not lost.
     sandbox.write("repertoire.lock", sandbox.read("repertoire.lock").replace("# Mine.\n", ""));
     sandbox.write(".agents/skills/csv/.notes", "mine");
     let run = sandbox.run(&["undo", "--yes"]);

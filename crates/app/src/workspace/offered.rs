@@ -9,7 +9,7 @@ use repertoire_clients::connect::{Connection, offered_names};
 use super::handle::Workspace;
 use super::library::Library;
 
-/// Returns the names of the skills that the server of `connection` offers; those of `library`, unless it is
+/// Returns the names of the skills that the server of `connection` offers: the skills of `library`, unless it is
 /// confined to some directories.
 pub fn names_offered_by(
     workspace: &Workspace,

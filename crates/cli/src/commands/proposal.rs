@@ -34,7 +34,7 @@ pub(crate) enum ProposalAction {
 pub(crate) enum ReviewAction {
     /// Lists the proposals about skills of this library that wait for a decision
     List {
-        /// List decided proposals and those of other libraries, too
+        /// List decided proposals and proposals of other libraries, too
         #[arg(long)]
         all: bool,
     },

@@ -32,7 +32,7 @@ pub struct Connection {
     pub is_off: bool,
 }
 
-/// What stands between a client and the name of an entry.
+/// The separator between a client and the name of an entry.
 const AS: &str = " as ";
 
 impl Connection {

@@ -1,7 +1,7 @@
 //! Edits YAML by whole lines, under one block: `extensions:` with one entry for each name.
 //!
 //! The parser of frontmatter gives the positions. Anchors, aliases, tags, several documents and entries in
-//! flow style are refused. No line but those of the entry is changed.
+//! flow style are refused. Only lines of the entry are changed.
 
 use repertoire_model::yaml::{self, MappingEntry, Node, ParsedYaml};
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ struct Lines {
     indent: usize,
 }
 
-/// Returns the lines of `siblings[index]`; those of the last one end before `limit`. Comments and blank lines
+/// Returns the lines of `siblings[index]`; the lines of the last one end before `limit`. Comments and blank lines
 /// after it do not belong to it.
 fn lines(
     text: &str,

@@ -8,7 +8,7 @@ const MAX_PAIRS: usize = 8_000_000;
 /// A piece of a text that was put in the place of another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Where it begins in the new text, in bytes.
+    /// The offset in the new text, in bytes.
     at: usize,
     /// The piece of the old text.
     was: String,

@@ -64,7 +64,7 @@ impl ServerProcesses {
 
 /// Starts and connects to the servers in the file at `path`, and returns them with their tools.
 ///
-/// Variables of the file, and the client for requests, are those of `env`. Names in `taken` belong to other
+/// Variables of the file, and the client for requests, come from `env`. Names in `taken` belong to other
 /// tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
 pub(super) fn start(
     path: &Path,
