@@ -2,7 +2,7 @@
 
 use repertoire::{Entry, Registry};
 use repertoire_model::fields::METADATA_FIELDS;
-use repertoire_model::{Document, FileKind, LineRange, Manifest, SkillPath, checksum};
+use repertoire_model::{Document, FileKind, LineRange, Manifest};
 
 use crate::index::SkillRecord;
 use crate::meaning::{Embedder, Vector};
@@ -88,14 +88,10 @@ pub(crate) fn read_records(
 }
 
 async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
-    let (is_current, body) = match listed_body(registry, entry).await {
-        Some(body) => (true, body),
-        // The file was edited since the listing: it is indexed with its new content, but not as the listed version.
-        None => match registry.get(entry).await {
-            Ok(skill) => (is_listed(&skill.document, entry), skill.body().to_owned()),
-            Err(_) => return ReadTexts::default(),
-        },
-    };
+    let Ok(mut skill) = registry.get_listed(entry).await else { return ReadTexts::default() };
+    // A file that was edited since the listing is indexed with its new content, but not as the listed version.
+    let is_current = is_listed(&skill.document, entry);
+    let body = skill.text.split_off(skill.document.body.offset.min(skill.text.len()));
     let listing = registry.files(entry).await;
     let listed = listing.as_ref().map_or(&[][..], |listing| &listing.files);
     let mut files: Vec<String> =
@@ -114,16 +110,6 @@ async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
         }
     }
     ReadTexts { is_current, body, files }
-}
-
-/// Returns the body of the listed version, if that is the one on disk. It was examined for the listing, and is not again.
-async fn listed_body(registry: &Registry, entry: &Entry) -> Option<String> {
-    let path = SkillPath::new(&entry.manifest_file).ok()?;
-    let mut content = registry.read(entry, &path, LineRange::default()).await.ok()?;
-    let Document { body, head_checksum, .. } = &*entry.document;
-    let (head, rest) = content.bytes.split_at_checked(body.offset)?;
-    let is_listed = checksum(head) == *head_checksum && checksum(rest) == body.checksum;
-    String::from_utf8(content.bytes.split_off(body.offset)).ok().filter(|_| is_listed)
 }
 
 /// Returns whether `document` is the version that `entry` lists.
