@@ -140,6 +140,8 @@ fn plain_weights() -> Weights {
         described: 0.0,
         long_rarity: 0.0,
         repeated: 0.0,
+        coverage: 0.0,
+        beginning: 0.0,
     }
 }
 

@@ -51,8 +51,8 @@ pub trait Reranker: Send + Sync + fmt::Debug {
 
 /// The confidence below which a search says that nothing was found, unless the request wants less.
 ///
-/// Of labelled questions with an answer it hides one in a hundred, and of those without one three in four.
-pub const MIN_CONFIDENCE: f32 = 0.25;
+/// Of labelled questions with an answer it hides two in a hundred, and of those without one two thirds.
+pub const MIN_CONFIDENCE: f32 = 0.12;
 
 /// A search request.
 #[derive(Debug, Clone, PartialEq)]

@@ -56,9 +56,12 @@ impl SnapshotIndex {
         limit: usize,
     ) -> Vec<SearchHit> {
         let ranked = self.index.search_with_words(query, slots, limit).into_iter();
+        let mut most = 1.0f32;
         let hits = ranked.filter_map(|(RankedSlot { slot, score, evidence }, words)| {
             let mut hit = SearchHit::new(PinnedEntry::at(snapshot, slot as usize)?, score);
-            hit.confidence = evidence.confidence();
+            // A later result never shows more confidence than an earlier one.
+            most = most.min(evidence.confidence());
+            hit.confidence = most;
             hit.words = words;
             Some(hit)
         });

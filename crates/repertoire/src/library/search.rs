@@ -10,7 +10,7 @@ use crate::registry::{PinnedEntry, Snapshot};
 use crate::searcher::{SearchHit, SearchRequest, SkillView, Visibility};
 
 /// The share of [`SearchRequest::min_confidence`] that is enough beside a hit that has all of it.
-const SECONDARY_SHARE: f32 = 0.4;
+const SECONDARY_SHARE: f32 = 0.2;
 /// The number of results that a reranker gets.
 const RERANKED: usize = 10;
 /// The most bytes of a description that a reranker gets.
@@ -78,7 +78,7 @@ impl Library {
         let description = start(&entry.document.description, MAX_DESCRIPTION_BYTES);
         let mut document = format!("{}\n{description}\n", entry.name());
         // A skill that cannot be read any more is one without instructions.
-        if let Ok(skill) = self.registry().get(entry).await {
+        if let Ok(skill) = self.registry().get_listed(entry).await {
             let section = self.searcher().and_then(|searcher| searcher.best_section(query, &skill, &|_| 0));
             let first = section.as_ref().map_or(0, |section| section.first_line.saturating_sub(1));
             let last = section.as_ref().map_or(usize::MAX, |section| section.last_line);
@@ -99,7 +99,7 @@ impl Library {
     ) -> SearchResult {
         let entry = &hit.entry;
         // A skill that cannot be read any more is one without sections.
-        let skill = self.registry().get(entry).await.ok();
+        let skill = self.registry().get_listed(entry).await.ok();
         let section = skill.and_then(|skill| self.searcher()?.best_section(query, &skill, price));
         SearchResult {
             name: entry.name().clone(),

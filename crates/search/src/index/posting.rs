@@ -53,6 +53,11 @@ impl Posting {
         CLAIMS.iter().any(|field| self.count(*field) > 0)
     }
 
+    /// Returns whether the description says that the skill is not for the word.
+    pub(crate) fn is_excluded(self) -> bool {
+        self.count(Field::Excluded) > 0 && !self.is_claimed()
+    }
+
     /// Returns the approximate count in `field`.
     pub(crate) fn count(self, field: Field) -> u16 {
         let step = self.0 >> bits_of(field).0 & limit_of(field);
@@ -104,15 +109,14 @@ impl WeightTable {
     pub(crate) fn weigh(&self, posting: Posting, brevity: f32) -> f32 {
         let short = self.short[usize::from(posting.0 >> 8)];
         let body = self.body[usize::from(posting.0 & 0xff)] * brevity;
-        // An excluded word counts against the skill whatever its body says.
-        if short < 0.0 { short } else { short + body }
+        short + body
     }
 }
 
 /// Returns the weight of a posting in which only one of the two bytes is set.
 fn half_weight(weights: &Weights, bits: u16) -> f32 {
     let posting = Posting(bits);
-    if posting.count(Field::Excluded) > 0 && !posting.is_claimed() {
+    if posting.is_excluded() {
         return -weights.excluded.min(weights.saturation / 2.0);
     }
     Field::ALL.iter().map(|field| weights.of(*field) * f32::from(posting.count(*field))).sum()

@@ -145,7 +145,7 @@ impl SearchIndex {
 }
 
 /// The version of the records in stored indices. It is increased whenever the record of the same skill changes.
-pub(crate) const EDITION: u64 = 8;
+pub(crate) const EDITION: u64 = 9;
 
 impl SearchIndex {
     /// Returns the index as bytes. `stamp` identifies the version and embedder that it was built with.
@@ -244,7 +244,7 @@ mod tests {
         let bytes = checksum(&index.to_bytes(0));
         assert_eq!(
             (EDITION, bytes),
-            (8, 1_662_014_346_424_124_718),
+            (9, 1_662_014_346_424_124_718),
             "increase EDITION and note the new checksum here"
         );
     }

@@ -47,6 +47,11 @@ pub struct Weights {
     pub long_rarity: f32,
     /// The exponent of the number of times that a word is in the query.
     pub repeated: f32,
+    /// The share of the query that a skill has at all, by the rarity of its words. It counts less in small libraries, where
+    /// rarity says little.
+    pub coverage: f32,
+    /// The increase of the weight of the first words of a query, where most people say what they want.
+    pub beginning: f32,
 }
 
 impl Default for Weights {
@@ -62,16 +67,18 @@ impl Default for Weights {
             length: 0.528,
             saturation: 5.6,
             rarity: 0.2,
-            common: 0.39,
-            importance: 0.54,
+            common: 0.35,
+            importance: 0.7,
             pair: 0.36,
             name_share: 0.255,
             excluded: 0.22,
-            meaning: 3.12,
+            meaning: 3.4,
             lead: 4.2,
-            described: 0.05,
+            described: 0.055,
             long_rarity: 0.6,
             repeated: 0.15,
+            coverage: 0.35,
+            beginning: 0.3,
         }
     }
 }

@@ -1,14 +1,16 @@
 //! The confidence that a skill fits a query.
 //!
-//! It is a logistic regression over five features, fitted to labelled questions, a third of which no skill
-//! answers (`bench/README.md`).
+//! It is a logistic regression over the features of the first result, fitted to labelled questions in libraries of 10 to 26,000
+//! skills, some of which no skill answers (`bench/README.md`).
 
 use repertoire::searcher::MIN_CONFIDENCE;
 
-use super::logarithm::{ln_1p, pow};
+use super::logarithm::{ln, ln_1p, pow};
 
 /// The number of content words beyond which more say no more.
 const ENOUGH_WORDS: f32 = 12.0;
+/// The number of skills of a library that the weights of `_by_size` leave alone.
+const USUAL_SIZE: f32 = 100.0;
 
 /// The lead of a skill that is clearly ahead of all others.
 const CLEAR_LEAD: f32 = 0.3;
@@ -20,52 +22,84 @@ const FAR: f32 = 0.35;
 /// shares words with every skill.
 const MAX_UNCLAIMED: f32 = 0.45;
 
-/// The weights of the features.
+/// The weights of the features. Those that end with `_by_size` are multiplied by the logarithm of the number of skills: the more
+/// there are, the more of them are similar to any query.
 struct Weights {
     constant: f32,
     cosine: f32,
-    matched: f32,
     claimed: f32,
     lead: f32,
     words: f32,
+    score: f32,
+    unknown: f32,
+    lead_by_size: f32,
+    cosine_by_size: f32,
+    claimed_by_size: f32,
 }
 
-const WITH_COSINE: Weights =
-    Weights { constant: -7.52, cosine: 2.82, matched: 1.61, claimed: 3.68, lead: 2.32, words: 2.36 };
-const WITHOUT_COSINE: Weights =
-    Weights { constant: -6.91, cosine: 0.0, matched: 1.36, claimed: 4.3, lead: 3.65, words: 2.18 };
+const WITH_COSINE: Weights = Weights {
+    constant: -7.43,
+    cosine: 5.26,
+    claimed: 1.83,
+    lead: 5.85,
+    words: 1.69,
+    score: 6.54,
+    unknown: -1.0,
+    lead_by_size: 0.73,
+    cosine_by_size: -1.33,
+    claimed_by_size: 0.0,
+};
+const WITHOUT_COSINE: Weights = Weights {
+    constant: -7.77,
+    cosine: 0.0,
+    claimed: 5.19,
+    lead: 4.71,
+    words: 2.21,
+    score: 8.06,
+    unknown: -0.1,
+    lead_by_size: 0.3,
+    cosine_by_size: 0.0,
+    claimed_by_size: -1.13,
+};
 
 /// The evidence that a skill fits a query.
+///
+/// Shares are those of the content words of the query, by importance and rarity: a word that no skill has weighs most.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Evidence {
     /// The cosine of the embeddings of the query and the skill, if the query has one. The weight is that of
     /// the program's embedding table; the cosines of other embedders are higher or lower.
     pub cosine: Option<f32>,
-    /// The share of the content words of the query that the skill has, by importance.
+    /// The share that the skill has.
     pub matched: f32,
-    /// The share of the words that it has in its name, description or keywords.
+    /// The share that it has in its name, description or keywords.
     pub claimed: f32,
+    /// The share that no skill has.
+    pub unknown: f32,
     /// The distance to the score of the next skill, as a share of its own; 0 for all but the first.
     pub lead: f32,
     /// The number of content words of the query.
     pub words: usize,
+    /// The score of the skill.
+    pub score: f32,
+    /// The number of skills that were searched.
+    pub skills: usize,
 }
 
 impl Evidence {
     /// Returns the estimated probability that the skill fits, from 0 to 1.
     pub fn confidence(&self) -> f32 {
         let words = ln_1p((self.words as f32).min(ENOUGH_WORDS));
-        let Weights { constant, cosine, matched, claimed, lead, words: by_words } = match self.cosine {
-            Some(_) => WITH_COSINE,
-            None => WITHOUT_COSINE,
-        };
-        let sum = constant
-            + cosine * self.cosine.unwrap_or_default()
-            + matched * self.matched
-            + claimed * self.claimed
-            + lead * self.lead
-            + by_words * words;
+        let size = ln(self.skills.max(1) as f32 / USUAL_SIZE);
+        let weights = if self.cosine.is_some() { &WITH_COSINE } else { &WITHOUT_COSINE };
+        let sum = weights.constant
+            + (weights.cosine + weights.cosine_by_size * size) * self.cosine.unwrap_or_default()
+            + (weights.claimed + weights.claimed_by_size * size) * self.claimed
+            + (weights.lead + weights.lead_by_size * size) * self.lead
+            + weights.words * words
+            + weights.score * self.score
+            + weights.unknown * self.unknown;
         let confidence = 1.0 / (1.0 + pow(std::f32::consts::E, -sum));
         // Somebody who asks for a single word, or for two that lead to one skill, may look for the one whose
         // instructions have them.
@@ -82,27 +116,55 @@ impl Evidence {
 mod tests {
     use super::*;
 
+    fn strong() -> Evidence {
+        Evidence {
+            cosine: Some(0.5),
+            matched: 0.9,
+            claimed: 0.8,
+            unknown: 0.05,
+            lead: 0.4,
+            words: 6,
+            score: 0.5,
+            skills: 100,
+        }
+    }
+
     #[test]
     fn more_evidence_gives_more_confidence() {
-        let weak = Evidence { cosine: Some(0.1), matched: 0.2, claimed: 0.0, lead: 0.0, words: 3 };
-        let strong = Evidence { cosine: Some(0.5), matched: 0.9, claimed: 0.8, lead: 0.4, words: 6 };
+        let weak = Evidence { matched: 0.2, words: 3, score: 0.1, skills: 100, ..Evidence::default() };
+        for cosine in [Some(0.1), None] {
+            let weak = Evidence { cosine, ..weak };
+            let strong = Evidence { cosine: cosine.map(|_| 0.5), ..strong() };
+            let found = [weak.confidence(), strong.confidence()];
+            assert!(found[0] < 0.1 && found[1] > 0.9, "{found:?}");
+            let unknown = Evidence { unknown: 0.5, lead: 0.0, ..strong };
+            assert!(unknown.confidence() < found[1]);
+        }
+        assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());
+    }
+
+    #[test]
+    fn the_same_evidence_says_less_in_a_large_library() {
+        let narrow = Evidence { lead: 0.02, ..strong() };
+        let many = Evidence { skills: 26_000, ..narrow };
+        assert!(many.confidence() < narrow.confidence() - 0.2);
         assert!(
-            weak.confidence() < 0.2 && strong.confidence() > 0.9,
-            "{} {}",
-            weak.confidence(),
-            strong.confidence()
+            Evidence { cosine: None, ..many }.confidence() < Evidence { cosine: None, ..narrow }.confidence()
         );
-        let words_only = [weak, strong].map(|evidence| Evidence { cosine: None, ..evidence }.confidence());
-        assert!(words_only[0] < words_only[1]);
-        let literal = Evidence { cosine: Some(0.0), matched: 1.0, words: 1, ..Evidence::default() };
+        assert!(Evidence { skills: 0, ..narrow }.confidence().is_finite(), "an empty library");
+    }
+
+    #[test]
+    fn one_word_is_looked_up_and_a_long_text_about_something_else_is_weak() {
+        let literal =
+            Evidence { cosine: Some(0.0), matched: 1.0, words: 1, skills: 100, ..Evidence::default() };
         assert_eq!(literal.confidence(), MIN_CONFIDENCE);
         let two = Evidence { words: 2, ..literal };
         assert!(two.confidence() < MIN_CONFIDENCE);
-        assert_eq!(Evidence { lead: CLEAR_LEAD, ..two }.confidence(), MIN_CONFIDENCE);
-        let unclaimed = Evidence { claimed: 0.0, cosine: Some(0.2), words: 40, ..strong };
+        assert!(Evidence { lead: CLEAR_LEAD, ..two }.confidence() >= MIN_CONFIDENCE);
+        let unclaimed = Evidence { claimed: 0.0, cosine: Some(0.2), words: 40, lead: 0.9, ..strong() };
         assert_eq!(unclaimed.confidence(), MAX_UNCLAIMED);
-        let near = Evidence { cosine: Some(NEAR), words: 1, ..Evidence::default() };
-        assert_eq!(near.confidence(), MIN_CONFIDENCE);
-        assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());
+        let near = Evidence { cosine: Some(NEAR), words: 1, skills: 100, ..Evidence::default() };
+        assert!(near.confidence() >= MIN_CONFIDENCE);
     }
 }

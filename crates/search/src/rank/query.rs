@@ -45,6 +45,13 @@ pub(crate) struct QueryWord {
     pub(crate) is_data: bool,
 }
 
+impl QueryWord {
+    /// Returns whether the word says what is asked for: it is neither a stop word nor data.
+    pub(crate) fn is_content(&self) -> bool {
+        !self.is_common && !self.is_data
+    }
+}
+
 impl Query {
     /// Returns the query `text`. Any text is valid: there is no syntax.
     pub fn new(text: &str) -> Self {

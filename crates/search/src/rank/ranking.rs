@@ -23,6 +23,8 @@ const NEAREST: usize = 64;
 const MIN_COSINE: f32 = 0.25;
 /// The most words that are looked up: those with the highest weight.
 const MAX_TERMS: usize = 64;
+/// The number of words of the beginning of a query.
+const BEGINNING: f32 = 24.0;
 /// The weight of a stop word in the share of a name.
 const COMMON_SHARE: f32 = 0.2;
 
@@ -46,15 +48,26 @@ struct WeightedTerm<'a> {
     list: PostingList<'a>,
     /// The inverse document frequency times the importance, reduced for stop words.
     rarity: f32,
-    /// The most that the word can add to a score.
+    /// The most that the occurrences of the word can add to a score.
     weight: f32,
+    /// Added to the score of every skill that has the word.
+    presence: f32,
+    inverse_frequency: f32,
+}
+
+/// The words of a query in an index.
+struct QueryTerms<'a> {
+    /// The words that some skill has, those with the highest weight first.
+    terms: Vec<WeightedTerm<'a>>,
+    /// The sum of the importance and rarity of the content words that no skill has.
+    unknown: f32,
 }
 
 impl SearchIndex {
     /// Returns the `limit` skills in `visible` that fit `query` best, best first.
     pub fn search(&self, query: &Query, visible: &SlotSet, limit: usize) -> Vec<RankedSlot> {
         let view = View::of(self, visible);
-        self.ranked(query, &view, &self.weighted_terms(query, &view), limit)
+        self.ranked(query, &view, &self.query_terms(query, &view), limit)
     }
 
     /// Searches like [`SearchIndex::search`], and also returns the matched words of each skill, those with
@@ -66,41 +79,49 @@ impl SearchIndex {
         limit: usize,
     ) -> Vec<(RankedSlot, Vec<MatchedWord>)> {
         let view = View::of(self, visible);
-        let terms = self.weighted_terms(query, &view);
-        let ranked = self.ranked(query, &view, &terms, limit).into_iter();
+        let asked = self.query_terms(query, &view);
+        let ranked = self.ranked(query, &view, &asked, limit).into_iter();
         ranked
             .map(|hit| {
-                let words = self.matched(query, &terms, hit.slot);
+                let words = self.matched(query, &asked.terms, hit.slot);
                 (hit, words)
             })
             .collect()
     }
 
-    /// Returns what speaks for the skill at `slot`, beside its lead.
-    fn evidence(&self, query: &Query, slot: Slot) -> Evidence {
-        let (mut all, mut matched, mut claimed, mut words) = (0.0f32, 0.0f32, 0.0f32, 0);
-        for asked in query.words.iter().filter(|asked| !asked.is_common && !asked.is_data) {
-            words += 1;
-            all += asked.importance;
-            let posting = self.postings.list(asked.term).get(slot);
-            if let Some(posting) = posting.filter(|posting| self.table.weigh(*posting, 1.0) > 0.0) {
-                matched += asked.importance;
-                claimed += if posting.is_claimed() { asked.importance } else { 0.0 };
+    /// Returns what speaks for the skill at `slot`, beside its lead and its score.
+    fn evidence(&self, query: &Query, asked: &QueryTerms<'_>, slot: Slot) -> Evidence {
+        let (mut all, mut matched, mut claimed) = (asked.unknown, 0.0f32, 0.0f32);
+        let is_content = |term: &&WeightedTerm<'_>| query.words[term.place].is_content();
+        for term in asked.terms.iter().filter(is_content) {
+            let weight = query.words[term.place].importance * term.inverse_frequency;
+            all += weight;
+            let posting = term.list.get(slot).filter(|posting| !posting.is_excluded());
+            if let Some(posting) = posting {
+                matched += weight;
+                claimed += if posting.is_claimed() { weight } else { 0.0 };
             }
         }
         let all = all.max(f32::MIN_POSITIVE);
         let vectors = query.vector.as_ref().zip(self.skills[slot as usize].vector.as_ref());
-        let cosine = vectors.map(|(query, skill)| skill.cosine(query));
-        Evidence { cosine, matched: matched / all, claimed: claimed / all, lead: 0.0, words }
+        Evidence {
+            cosine: vectors.map(|(query, skill)| skill.cosine(query)),
+            matched: matched / all,
+            claimed: claimed / all,
+            unknown: asked.unknown / all,
+            words: query.words.iter().filter(|asked| asked.is_content()).count(),
+            ..Evidence::default()
+        }
     }
 
     fn ranked(
         &self,
         query: &Query,
         view: &View<'_>,
-        terms: &[WeightedTerm<'_>],
+        asked: &QueryTerms<'_>,
         limit: usize,
     ) -> Vec<RankedSlot> {
+        let terms = &asked.terms[..];
         let limit = limit.min(self.slots());
         let wanted = CANDIDATES.max(limit);
         let scores = self.word_scores(terms, view);
@@ -135,7 +156,8 @@ impl SearchIndex {
                 None => LEAD_OF_ONLY,
                 _ => 0.0,
             };
-            hit.evidence = Evidence { lead, ..self.evidence(query, hit.slot) };
+            let evidence = self.evidence(query, asked, hit.slot);
+            hit.evidence = Evidence { lead, score: hit.score, skills: view.count, ..evidence };
         }
         hits.truncate(limit);
         hits
@@ -162,7 +184,7 @@ impl SearchIndex {
     fn matched(&self, query: &Query, terms: &[WeightedTerm<'_>], slot: Slot) -> Vec<MatchedWord> {
         let words = terms.iter().filter_map(|term| {
             // A word that the description excludes is not a match.
-            let posting = term.list.get(slot).filter(|posting| self.table.weigh(*posting, 1.0) > 0.0)?;
+            let posting = term.list.get(slot).filter(|posting| !posting.is_excluded())?;
             let fields = Field::ALL.into_iter().filter(|field| posting.count(*field) > 0).collect();
             let asked = &query.words[term.place];
             Some(MatchedWord { word: asked.word.clone(), fields, is_common: asked.is_common })
@@ -170,33 +192,47 @@ impl SearchIndex {
         words.collect()
     }
 
-    /// Returns the words of `query` that some skill in `view` has, those with the highest weight first.
-    fn weighted_terms(&self, query: &Query, view: &View<'_>) -> Vec<WeightedTerm<'_>> {
+    /// Returns the words of `query` among the skills in `view`.
+    fn query_terms(&self, query: &Query, view: &View<'_>) -> QueryTerms<'_> {
         let count = view.count as f32;
         let weights = &self.weights;
         let exponent = weights.rarity + weights.long_rarity * query.length();
+        let mut unknown = 0.0;
         let mut terms: Vec<WeightedTerm<'_>> = Vec::with_capacity(query.words.len());
         for (place, asked) in query.words.iter().enumerate() {
             let list = self.postings.list(asked.term);
-            let holders = view.holders(list);
-            if holders == 0 {
+            let held = view.holders(list) as f32;
+            let inverse_frequency = ln_1p((count - held + 0.5) / (held + 0.5));
+            if held == 0.0 {
+                unknown += if asked.is_content() { asked.importance * inverse_frequency } else { 0.0 };
                 continue;
             }
-            let held = holders as f32;
-            let rarity = ln_1p((count - held + 0.5) / (held + 0.5));
             // A log has many numbers that no skill is about.
             let is_noise = asked.is_data && query.length() > 0.5;
             let common = if asked.is_common || is_noise { weights.common } else { 1.0 };
             let importance =
                 pow(asked.importance, weights.importance) * pow(asked.count.max(1) as f32, weights.repeated);
-            let weight = pow(rarity, exponent) * common * importance;
-            let rarity = rarity * importance;
+            let beginning = 1.0 + weights.beginning * (1.0 - place as f32 / BEGINNING).max(0.0);
+            let weight = pow(inverse_frequency, exponent) * common * importance * beginning;
+            let rarity = inverse_frequency * importance;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
-            terms.push(WeightedTerm { place, term: asked.term, list, rarity, weight });
+            terms.push(WeightedTerm {
+                place,
+                term: asked.term,
+                list,
+                rarity,
+                weight,
+                presence: 0.0,
+                inverse_frequency,
+            });
         }
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term)));
         terms.truncate(MAX_TERMS);
-        terms
+        let sum = |of: fn(&WeightedTerm<'_>) -> f32| terms.iter().map(of).sum::<f32>().max(f32::MIN_POSITIVE);
+        let coverage = weights.coverage * library_size_factor(view.count);
+        let share = coverage * sum(|term| term.weight) / sum(|term| term.rarity);
+        terms.iter_mut().for_each(|term| term.presence = share * term.rarity);
+        QueryTerms { terms, unknown }
     }
 
     /// Returns the score of the words of each skill. That of a skill that is not in `view` is below all others.
@@ -207,7 +243,8 @@ impl SearchIndex {
         for term in terms {
             for (slot, posting) in term.list.iter() {
                 let value = self.table.weigh(posting, view.brevities[slot as usize]);
-                scores[slot as usize] += term_score(value, term.weight, self.weights.saturation);
+                let presence = if value > 0.0 { term.presence } else { 0.0 };
+                scores[slot as usize] += presence + term_score(value, term.weight, self.weights.saturation);
             }
         }
         scores
@@ -252,7 +289,7 @@ impl SearchIndex {
             })
             .filter(|pair| pair.weight > 0.0)
             .collect();
-        let best = terms.iter().map(|term| term.weight).sum::<f32>()
+        let best = terms.iter().map(|term| term.weight + term.presence).sum::<f32>()
             + weights.pair * pairs.iter().map(|pair| pair.weight).sum::<f32>()
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
         let word_score = |slot: &Slot| {
