@@ -56,18 +56,21 @@ impl SnapshotIndex {
         limit: usize,
     ) -> Vec<SearchHit> {
         let ranked = self.index.search_with_words(query, slots, limit).into_iter();
-        let mut most = 1.0f32;
         let hits = ranked.filter_map(|(RankedSlot { slot, score, evidence }, words)| {
             let mut hit = SearchHit::new(PinnedEntry::at(snapshot, slot as usize)?, score);
-            // A later result never shows more confidence than an earlier one.
-            most = most.min(evidence.confidence());
-            hit.confidence = most;
+            hit.confidence = evidence.confidence();
             hit.words = words;
             Some(hit)
         });
         let mut hits: Vec<SearchHit> = hits.collect();
         // People expect equal scores in order of name.
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.entry.name().cmp(b.entry.name())));
+        // A later result never shows more confidence than an earlier one.
+        let mut most = 1.0f32;
+        for hit in &mut hits {
+            most = most.min(hit.confidence);
+            hit.confidence = most;
+        }
         hits
     }
 }

@@ -41,7 +41,7 @@ impl Library {
     }
 
     /// Returns the results of [`Library::search`], the ten best in the order of the library's reranker, if it
-    /// has one. Scores stay as they are.
+    /// has one. Scores stay as they are; a later result never shows more confidence than an earlier one.
     ///
     /// The ten are the best whatever the limit of the request, so that the reranker can move a skill into the answer.
     pub async fn search_reranked(
@@ -62,10 +62,12 @@ impl Library {
             }
             let count = documents.len();
             let order = reranker.rerank(&request.query, documents).await;
+            let confidences: Vec<f32> = hits.iter().map(|hit| hit.confidence).collect();
             let is_reranked = |index: &usize| *index < count;
             let order = order.into_iter().filter(is_reranked).chain(0..hits.len());
             let mut found: Vec<Option<SearchHit>> = hits.into_iter().map(Some).collect();
             hits = order.filter_map(|index| found[index].take()).collect();
+            hits.iter_mut().zip(confidences).for_each(|(hit, confidence)| hit.confidence = confidence);
         }
         hits.truncate(request.limit);
         hits

@@ -10,8 +10,12 @@ use crate::index::{SearchIndex, SlotSet};
 use crate::meaning::EmbeddingTable;
 use crate::words::{Term, TextRole, Translation, WordCutter, corrected, is_dense};
 
-/// The most unknown words of a query that are corrected, half of them at each end: a pasted log has hundreds.
+/// The most unknown words of a query that are replaced, half of them at each end: a pasted log has hundreds.
 const MAX_UNKNOWN: usize = MAX_REPLACED;
+/// The most unknown words of a query that are corrected: a text with more of them is not misspelled.
+const MAX_CORRECTED: usize = 6;
+/// The most unknown words of a query that are corrected in two places, which takes ten times as long.
+const MAX_CORRECTED_TWICE: usize = 2;
 /// Added to the frequency of a word of the embedding table where several words may be meant.
 const KNOWN_FREQUENCY: usize = 1 << 24;
 
@@ -89,8 +93,17 @@ impl QueryReader<'_> {
         if !words.unknown.contains(word) {
             return None;
         }
-        let corrected = |distance| Some(vec![corrected(word, distance, |word| self.frequency(word))?]);
-        corrected(1).or_else(|| translation.word(word)).or_else(|| corrected(2))
+        let corrected = |distance, most: usize, frequency: &dyn Fn(&str) -> usize| {
+            let word = if words.unknown.len() > most { None } else { corrected(word, distance, frequency) };
+            Some(vec![word?])
+        };
+        let held = |word: &str| self.frequency(word);
+        // A word that no skill has may have a meaning that some skill has.
+        let known = |word: &str| usize::from(self.importance(word).is_some());
+        corrected(1, MAX_CORRECTED, &held)
+            .or_else(|| translation.word(word))
+            .or_else(|| corrected(2, MAX_CORRECTED_TWICE, &held))
+            .or_else(|| corrected(0, MAX_CORRECTED, &known))
     }
 
     fn importance(&self, word: &str) -> Option<f32> {

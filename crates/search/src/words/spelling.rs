@@ -8,18 +8,18 @@ const MIN_LETTERS_FOR_TWO: usize = 7;
 /// The most letters of a word that is corrected.
 const MAX_LETTERS: usize = 20;
 
-/// Returns the word that is meant by `word`: of those at `distance`, 1 or 2, the one with the highest
+/// Returns the word that is meant by `word`: of those at `distance`, 0 to 2, the one with the highest
 /// frequency. `frequency` returns the number of skills that have a word.
 ///
-/// A word is at the distance 1 if one letter is missing, added or replaced, or two adjacent ones are swapped.
-/// At the distance 2, one of the two mistakes is an added letter or a swap: all others are too many.
+/// A word is at the distance 0 if two adjacent letters are swapped, and at the distance 1 also if one letter is missing,
+/// added or replaced. At the distance 2, one of the two mistakes is an added letter or a swap: all others are too many.
 pub(crate) fn corrected(word: &str, distance: u8, frequency: impl Fn(&str) -> usize) -> Option<String> {
     let is_plain = word.bytes().all(|letter| letter.is_ascii_lowercase());
     if !is_plain || !(MIN_LETTERS - 1..=MAX_LETTERS).contains(&word.len()) {
         return None;
     }
     let mut best = Best { frequency: 0, word: None };
-    if word.len() < MIN_LETTERS {
+    if distance == 0 || word.len() < MIN_LETTERS {
         for_each_swap(word.as_bytes(), &mut |edit| best.consider(edit, &frequency));
     } else if distance == 1 {
         for_each_edit(word.as_bytes(), &mut |edit| best.consider(edit, &frequency));
@@ -125,6 +125,8 @@ mod tests {
         check("marmalade", None);
         check("gti", Some("git"));
         check("gut", None);
+        assert_eq!(corrected("dpeloy", 0, frequency).as_deref(), Some("deploy"));
+        assert_eq!(corrected("deplo", 0, frequency), None);
         check("ca", None);
         check("crème", None);
     }
