@@ -10,8 +10,7 @@ use repertoire_model::Pattern;
 use crate::error::Error;
 use crate::workspace::{ChangeSite, Workspace, settings};
 
-/// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are
-/// disabled now.
+/// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are disabled now.
 pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, Error> {
     // The configuration may have changed since the server was started.
     let workspace = workspace.reloaded()?;
@@ -42,8 +41,9 @@ pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<P
         steps
     };
     let command = if is_on { "rep enable" } else { "rep disable" };
-    site.apply(&lock, &ChangeSteps { command, about: vec![name.clone()], steps, ..ChangeSteps::default() })
-        .map_err(|error| error.hint(elsewhere))?;
+    let change = ChangeSteps { command, about: vec![name.clone()], steps, ..ChangeSteps::default() };
+    let note = site.apply(&lock, &change).map_err(|error| error.hint(elsewhere))?;
+    note.iter().for_each(|note| workspace.reporter.warn(note));
     drop(lock);
     let settings = settings::load(&workspace.env, &workspace.options)?;
     if is_on && settings.disabled_by(&entry.source, &name).next().is_some() {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::complete::client_names;
 use crate::error::CliError;
-use crate::ui::{Ui, escape};
+use crate::ui::Ui;
 use crate::wire::{Library, Workspace};
 
 /// The file that is written.
@@ -72,11 +72,13 @@ impl ChangeInProgress {
         about: &[String],
         steps: Vec<PathStep>,
         changes: Option<&mut ClientChanges>,
+        ui: &mut Ui,
     ) -> Result<(), CliError> {
         let about = about.to_vec();
-        self.site.apply(&self.lock, &ChangeSteps { command, about, steps, ..ChangeSteps::default() })?;
+        let change = ChangeSteps { command, about, steps, ..ChangeSteps::default() };
+        let note = self.site.apply(&self.lock, &change)?;
         changes.into_iter().for_each(ClientChanges::finish);
-        Ok(())
+        Ok(ui.warn_all(&note)?)
     }
 }
 
@@ -131,7 +133,7 @@ pub(crate) fn show(
             }
         };
         let text = format!("{verb} {}, for {}", line.subject(&path), line.titles());
-        writeln!(ui.out(), "{}", escape(&text))?;
+        ui.write_planned(None, &text)?;
     }
     if changes.is_unfinished() {
         ui.hint("what could not be changed stays recorded; run the command again when it can be")?;

@@ -1,6 +1,5 @@
 //! Prints errors of the application and maps their kinds to exit codes.
 
-use std::fmt::Write as _;
 use std::io;
 
 use repertoire::config::FaultyFile;
@@ -9,17 +8,17 @@ use repertoire_model::Severity;
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
-use crate::ui::{Consent, Note, Style, Ui, escape, render_note};
+use crate::ui::{Consent, Note, Style, Ui, render_note};
 
 pub(crate) use repertoire_app::Error as CliError;
 
 /// The most errors of a file that are shown.
 const MAX_FAULTS_SHOWN: usize = 50;
 
-/// Returns the error about changes that were not written without consent; `hint` is for programs.
-pub(crate) fn not_written(consent: Consent, changes: &str, hint: &str) -> CliError {
-    let error = CliError::no(format!("nothing was written: {changes}"));
-    if consent == Consent::Unasked { error.hint(hint) } else { error }
+/// Returns the error about changes that were not written without consent.
+pub(crate) fn not_written(consent: Consent, changes: String) -> CliError {
+    let error = CliError::no(format!("nothing was changed; {changes}"));
+    if consent == Consent::Unasked { error.hint("`--yes` does it without asking") } else { error }
 }
 
 /// Returns an error that says what was left undone unless there is consent; `hint` is for programs that cannot be asked.
@@ -58,21 +57,8 @@ pub(crate) fn report_to_person(error: &CliError, ui: &mut Ui) -> Exit {
     if error.kind() == ErrorKind::BrokenPipe || flushed.is_err_and(is_closed) {
         return Exit::Success;
     }
-    let mut text = String::new();
-    if let Some(file) = error.file() {
-        text.push_str(&render(file, ui.is_err_coloured()));
-    } else {
-        let word = ui.paint_err(Style::Error, "error:");
-        let _ = writeln!(text, "{word} {}", escape(error.message()));
-        for cause in error.causes() {
-            let _ = writeln!(text, "  because: {}", escape(cause));
-        }
-    }
-    for hint in error.hints() {
-        let _ = writeln!(text, "{} {}", ui.paint_err(Style::Hint, "hint:"), escape(hint));
-    }
     // Nothing can be reported when stderr is closed too.
-    let _ = ui.err().write_all(text.as_bytes());
+    let _ = write(error, ui);
     let _ = ui.flush();
     match error.kind() {
         ErrorKind::No => Exit::No,
@@ -82,15 +68,25 @@ pub(crate) fn report_to_person(error: &CliError, ui: &mut Ui) -> Exit {
     }
 }
 
-/// Returns the errors of `file` with the lines they are about.
-fn render(file: &FaultyFile, is_coloured: bool) -> String {
-    let shown = file.path.display().to_string();
+fn write(error: &CliError, ui: &mut Ui) -> io::Result<()> {
+    if let Some(file) = error.file() {
+        let text = render(file, &ui.shown(&file.path.display().to_string()), ui.is_err_coloured());
+        ui.err().write_all(text.as_bytes())?;
+    } else {
+        ui.message(Style::Error, "error:", error.message())?;
+        error.causes().iter().try_for_each(|cause| ui.message(Style::Error, "  because:", cause))?;
+    }
+    error.hints().iter().try_for_each(|hint| ui.message(Style::Hint, "hint:", hint))
+}
+
+/// Returns the errors of `file`, which is shown as `path`, with the lines they are about.
+fn render(file: &FaultyFile, path: &str, is_coloured: bool) -> String {
     let notes = file.faults.iter().take(MAX_FAULTS_SHOWN).map(|fault| Note {
         severity: Severity::Error,
         rule: None,
         message: &fault.message,
         help: fault.help.as_deref(),
-        path: &shown,
+        path,
         place: Some((&file.text, fault.range.clone())),
         line: None,
     });

@@ -10,7 +10,7 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::ui::{Style, Ui};
+use crate::ui::{Style, Ui, wrap_indented};
 use crate::wire::{Workspace, load};
 
 /// The commands that most people need, by heading.
@@ -64,6 +64,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: &Globals) -> Result<Exit, CliE
         // Errors of the configuration are reported by the commands that need it.
         if let Ok(workspace) = load(ui, env, globals) {
             for line in state(&workspace) {
+                let line = wrap_indented(&line, ui.width(), 0);
                 writeln!(ui.out(), "{line}")?;
             }
             writeln!(ui.out())?;
@@ -85,7 +86,7 @@ fn state(workspace: &Workspace) -> Vec<String> {
     let library = workspace.inspect(workspace.settings.policy.clone());
     let active = library.snapshot.active().count();
     if active == 0 {
-        return vec!["No skills yet: rep add, or rep new".to_owned()];
+        return vec!["No skills yet: `rep add`, or `rep new`".to_owned()];
     }
     let clients = clients(workspace, &library);
     let mut lines = vec![format!("{}.{}", count(active, "skill"), clients_in_words(&clients))];
@@ -94,7 +95,7 @@ fn state(workspace: &Workspace) -> Vec<String> {
     let of_skills = has(State::Quarantined) + has(State::Shadowed) + library.problems.len();
     let to_do = of_skills + clients.iter().filter(|it| it.advice.is_some()).count();
     if to_do > 0 {
-        lines.push(format!("{} to do: rep doctor", count(to_do, "thing")));
+        lines.push(format!("{} to do: `rep doctor`", count(to_do, "thing")));
     }
     lines
 }
@@ -116,7 +117,7 @@ fn clients_in_words(clients: &[ClientView]) -> String {
         let (all, ids) =
             if with.is_empty() { (" have all of them", "--all".to_owned()) } else { ("", ids.join(" ")) };
         let verb = verb(&without, "does", "do");
-        words += &format!(" {} {verb} not{all}: rep connect {ids}", titles(&without));
+        words += &format!(" {} {verb} not{all}: `rep connect {ids}`", titles(&without));
     }
     words
 }

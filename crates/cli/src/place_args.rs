@@ -1,7 +1,9 @@
 //! The options that choose between the project and the user.
 
 use clap::Args;
-use repertoire_clients::{Owner, Places};
+use repertoire_clients::Owner;
+
+use crate::env::Env;
 
 /// The owner of the files that a command changes: by default the project where there is one, and the user elsewhere.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -15,12 +17,12 @@ pub(crate) struct PlaceArgs {
 }
 
 impl PlaceArgs {
-    /// Returns the owner that is meant at `places`.
-    pub(crate) fn owner(self, places: &Places) -> Owner {
+    /// Returns the owner that is meant.
+    pub(crate) fn owner(self, env: &Env) -> Owner {
         match (self.user, self.project) {
             (true, _) => Owner::User,
             (_, true) => Owner::Project,
-            _ => places.default_owner(),
+            _ => env.places().default_owner(),
         }
     }
 }

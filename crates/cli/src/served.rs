@@ -3,6 +3,12 @@
 use clap::Args;
 use repertoire_model::SkillName;
 
+use crate::env::Env;
+use crate::error::CliError;
+use crate::globals::Globals;
+use crate::ui::Ui;
+use crate::wire::{Workspace, load};
+
 /// The channel that is meant where none is named.
 pub(crate) const STABLE: &str = "stable";
 
@@ -24,6 +30,11 @@ pub(crate) struct ServedArgs {
 }
 
 impl ServedArgs {
+    /// Loads the workspace whose skills are served.
+    pub(crate) fn load(&self, ui: &Ui, env: Env, globals: &Globals) -> Result<Workspace, CliError> {
+        load(ui, env, globals)?.serving(self.store.as_deref(), self.channels())
+    }
+
     /// Returns the channels to serve; none if the skills on disk are served.
     pub(crate) fn channels(&self) -> Vec<String> {
         match (self.channel.as_slice(), &self.store) {

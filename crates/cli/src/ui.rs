@@ -23,5 +23,5 @@ pub(crate) use say::line;
 pub(crate) use say::{log, say};
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::Style;
-pub(crate) use table::{Align, Column, Table, cut};
+pub(crate) use table::{Align, Table, cut};
 pub(crate) use wrap::wrap_indented;

@@ -84,7 +84,7 @@ fn copies_that_differ_are_left_alone_until_one_is_chosen() {
     exit 1
     --- stdout
     --- stderr
-    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one
+    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta): say from which directory to take it
     "#);
     let answer = sandbox.json(&["adopt", "beta", "--yes", "--from", ".claude/skills", "--json"]);
     assert_eq!(answer["skills"][0]["moved"], ".claude/skills/beta");
@@ -103,7 +103,7 @@ fn copies_that_differ_in_hidden_files_or_links_are_left_alone() {
     exit 1
     --- stdout
     --- stderr
-    left alone: beta: its copies (.agents/skills/beta, .claude/skills/beta) have hidden files or links that differ or could not be compared: .env; `--from DIR` chooses one
+    left alone: beta: its copies (.agents/skills/beta, .claude/skills/beta) have hidden files or links that differ or could not be compared: .env; say from which directory to take it
     "#);
     sandbox.write(".agents/skills/beta/.env", "KEY=2");
     assert_eq!(adopt().code, 1, "another content");
@@ -139,7 +139,7 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     exit 1
     --- stdout
     --- stderr
-    left alone: nested: its copies differ (.claude/skills/group/nested, .cursor/skills/nested); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one
+    left alone: nested: its copies differ (.claude/skills/group/nested, .cursor/skills/nested): say from which directory to take it
     "#);
     assert_run!(sandbox.run(&["adopt", "nested", "--yes", "--from", ".claude/skills/group"]), @r#"
     exit 1
@@ -166,7 +166,7 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     exit 1
     --- stdout
     --- stderr
-    left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one
+    left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked): say from which directory to take it
     "#);
 }
 

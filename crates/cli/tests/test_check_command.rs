@@ -186,8 +186,8 @@ fn a_repair_is_shown_first_and_written_only_when_wanted() {
      ---
      x
     --- stderr
-    error: nothing was written: 1 file can be repaired
-    hint: `--yes` writes the repairs without asking
+    error: nothing was changed; 1 file can be repaired
+    hint: `--yes` does it without asking
     "#);
     assert_eq!(sandbox.read(".agents/skills/colon/SKILL.md"), REPAIRABLE);
     assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @r#"

@@ -367,7 +367,7 @@ fn projects_have_files_of_their_own() {
     --- stdout
     --- stderr
     error: Goose has no configuration of a project
-    hint: leave --project out to register it for all projects of the user
+    hint: register it for all projects of the user
     hint: these have one: claude-code, cursor, codex, vscode, opencode, gemini, zed, kiro, kilo, kimi, grok
     "#);
 }
@@ -560,8 +560,8 @@ fn connect_writes_nothing_without_consent() {
        }
      }
     --- stderr
-    error: nothing was written: 1 file would be changed
-    hint: `--yes` writes without asking
+    error: nothing was changed; 1 file would be changed
+    hint: `--yes` does it without asking
     "#);
     assert_eq!(files(&sandbox), before);
     let run = sandbox.run(&["connect", "cursor", "--json"]);
@@ -623,11 +623,11 @@ fn foreign_and_broken_entries_are_left_alone() {
     connected Kiro ([DIR]/home/.kiro/settings/mcp.json)
     --- stderr
     error: [DIR]/home/.cursor/mcp.json has a server `repertoire` that is not Repertoire's
-    hint: `--name OTHER` registers the server under another name
+    hint: register the server under another name
     error: [DIR]/home/.codex/config.toml is left alone, line 2: key with no value, expected `=`
-    hint: repair it, or add by hand what `rep connect codex --dry-run` shows
+    hint: repair it, or add by hand what a dry run of `rep connect codex` shows
     error: [DIR]/home/.config/goose/config.yaml is left alone, line 1: this is written in a way that is not edited for you
-    hint: repair it, or add by hand what `rep connect goose --dry-run` shows
+    hint: repair it, or add by hand what a dry run of `rep connect goose` shows
     hint: restart the client to see the skills
     "#);
     let after = files(&sandbox);
@@ -811,9 +811,9 @@ fn a_server_that_runs_already() {
     exit 1
     --- stdout
     --- stderr
-    error: `--http` is not supported for pi
-    hint: without --http the client starts the server itself
-    hint: `--http` is supported for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok
+    error: HTTP is not supported for pi
+    hint: without an address the client starts the server itself
+    hint: HTTP is supported for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok
     "#);
     // From one to the other: what one way needs and the other does not is gone.
     assert_eq!(connect(&sandbox, &["codex", "goose", "zed"]).code, 0);

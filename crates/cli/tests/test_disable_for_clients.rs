@@ -118,8 +118,8 @@ fn a_project_disables_by_its_own_links_and_settings() {
     removed the link .claude/skills/beta, for Claude Code
     set permission.skill.beta = "deny" in opencode.json, for opencode
     --- stderr
-    warning: Codex still reads alpha: it has this switch only in the user's configuration, which `rep disable --client codex` changes
-    warning: Codex still reads beta: it has this switch only in the user's configuration, which `rep disable --client codex` changes
+    warning: Codex still reads alpha: it has this switch only in the user's configuration
+    warning: Codex still reads beta: it has this switch only in the user's configuration
     hint: restart running sessions and servers to apply this
     "#);
     assert!(!sandbox.project().join(".claude/skills/alpha").is_symlink());
@@ -195,7 +195,7 @@ fn a_skill_that_is_disabled_for_a_client_is_not_linked_for_it_again() {
     exit 0
     --- stdout
     --- stderr
-    left out: alpha is disabled for Claude Code; `rep enable --client claude-code` with its name enables it
+    left out: alpha is disabled for Claude Code; enable it first
     "#);
     assert!(!link.is_symlink());
     assert_eq!(sandbox.run(&["enable", "--project", "--client", "claude-code", "alpha"]).code, 0);

@@ -247,7 +247,7 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
         assert!(alpha["state"] == "active" && finding(alpha), "{alpha}");
     }
     let listed = sandbox.run(&["list", "--all"]);
-    assert!(listed.stdout.contains("alpha !  last good  "), "{}", listed.stdout);
+    assert!(listed.stdout.contains("alpha  !  last good  "), "{}", listed.stdout);
     assert!(listed.stderr.starts_with("2 active, 1 broken on disk"), "{}", listed.stderr);
     let checked = sandbox.run(&["check", "--json"]);
     let report: Value = serde_json::from_str(&checked.stdout).unwrap();

@@ -40,8 +40,8 @@ fn a_client_that_reads_another_directory_gets_links() {
     + .claude/skills/alpha -> ../../.agents/skills/alpha
     + .claude/skills/beta -> ../../.agents/skills/beta
     --- stderr
-    error: nothing was written: 2 would be made
-    hint: `--yes` makes them without asking
+    error: nothing was changed; 2 would be made
+    hint: `--yes` does it without asking
     "#);
     assert_eq!(layout(&sandbox.project()), before);
     assert_run!(link(&sandbox, &["claude-code", "codex"]), @r#"
@@ -374,7 +374,7 @@ fn a_client_is_offered_skills_one_way() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
+    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links unless they are forced
     "#);
     // Who insists is told of Cursor.
     sandbox.write("../home/.cursor/argv.json", "{}\n");
@@ -410,7 +410,7 @@ fn a_server_that_runs_already_is_a_way_too() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
+    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links unless they are forced
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor", "--verbose"]);
@@ -439,7 +439,7 @@ fn names_that_came_with_a_clone_are_in_no_command() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
+    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links unless they are forced
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor", "--verbose"]);

@@ -25,11 +25,11 @@ fn all_shows_shadowed_and_quarantined_skills() {
     assert_run!(sandbox.run(&["list", "--all"]), @r#"
     exit 0
     --- stdout
-    NAME      STATE        CLIENTS      SOURCE          DESCRIPTION
-    alpha     active       -            project:agents  Does alpha things well. Use when alpha is asked for.
-    alpha !   shadowed     claude-code  claude          Does alpha things well. Use when alpha is asked for.
-    beta      active       -            project:agents  Does beta things well. Use when beta is asked for.
-    broken !  quarantined  claude-code  project:claude
+    NAME       STATE        CLIENTS      SOURCE          DESCRIPTION
+    alpha      active       -            project:agents  Does alpha things well. Use when alpha is asked for.
+    alpha   !  shadowed     claude-code  claude          Does alpha things well. Use when alpha is asked for.
+    beta       active       -            project:agents  Does beta things well. Use when beta is asked for.
+    broken  !  quarantined  claude-code  project:claude
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
     hint: run `rep check` to see what is wrong; it reads instructions and files too
@@ -55,17 +55,31 @@ fn names_choose_skills_in_whatever_state() {
     assert_run!(sandbox.run(&["list", "alpha"]), @r#"
     exit 0
     --- stdout
-    NAME     STATE     CLIENTS      SOURCE          DESCRIPTION
-    alpha    active    -            project:agents  Does alpha things well. Use when alpha is asked for.
-    alpha !  shadowed  claude-code  claude          Does alpha things well. Use when alpha is asked for.
+    NAME      STATE     CLIENTS      SOURCE          DESCRIPTION
+    alpha     active    -            project:agents  Does alpha things well. Use when alpha is asked for.
+    alpha  !  shadowed  claude-code  claude          Does alpha things well. Use when alpha is asked for.
     --- stderr
-    2 active, 1 shadowed, 1 with warnings
-    hint: run `rep check` to see what is wrong; it reads instructions and files too
+    1 active, 1 shadowed, 1 with warnings
+    hint: run `rep check alpha` to see what is wrong; it reads instructions and files too
     hint: run `rep explain alpha` to see why
     "#);
     let listed = sandbox.json(&["list", "user:.claude/skills:alpha", "--json"]);
     assert_eq!(listed["skills"].as_array().unwrap().len(), 1);
     assert_eq!(sandbox.run(&["list", "nothing"]).code, 1);
+}
+
+#[test]
+fn a_skill_that_is_asked_for_by_its_directory_is_named() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/folder/SKILL.md", skill("gamma", "x\n"));
+    insta::assert_snapshot!(sandbox.run(&["list", "folder"]).stderr, @r"
+    error: there is no skill `folder`
+    hint: did you mean `gamma`?
+    hint: there are: alpha, beta, gamma
+    hint: run `rep explain folder` to see why it is missing
+    ");
+    let explained = sandbox.run(&["explain", "folder"]).stdout;
+    assert!(explained.starts_with("there is no skill `folder`\n\nnear it: gamma\n"), "{explained}");
 }
 
 #[test]
@@ -364,11 +378,11 @@ fn a_given_root_is_searched_with_its_hidden_directories() {
     assert_run!(sandbox.run(&["--root", "clone", "list", "--all"]), @r#"
     exit 0
     --- stdout
-    NAME  STATE     SOURCE                     DESCRIPTION
-    a     active    root:clone                 Does a things well. Use when a is asked for.
-    b     active    root:clone                 Does b things well. Use when b is asked for.
-    c     active    root:clone/.claude/skills  Does c things well. Use when c is asked for.
-    c !   shadowed  root:clone                 Does c things well. Use when c is asked for.
+    NAME     STATE     SOURCE                     DESCRIPTION
+    a        active    root:clone                 Does a things well. Use when a is asked for.
+    b        active    root:clone                 Does b things well. Use when b is asked for.
+    c        active    root:clone/.claude/skills  Does c things well. Use when c is asked for.
+    c     !  shadowed  root:clone                 Does c things well. Use when c is asked for.
     --- stderr
     3 active, 1 shadowed, 1 with warnings
     hint: run `rep --root clone check` to see what is wrong; it reads instructions and files too

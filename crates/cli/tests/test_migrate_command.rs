@@ -71,6 +71,16 @@ fn a_plan_writes_nothing() {
 }
 
 #[test]
+fn without_consent_the_plan_says_that_nothing_was_changed() {
+    let run = with_roles().run(&["migrate", "roles", "templates/roles"]);
+    assert_eq!(run.code, 1);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: nothing was changed; 2 skills would be written
+    hint: `--yes` does it without asking
+    ");
+}
+
+#[test]
 fn skills_are_written_once_and_are_strictly_sound() {
     let sandbox = with_roles();
     let migrate = ["migrate", "roles", "templates/roles", "--to", "templates/skills", "--yes"];

@@ -274,7 +274,7 @@ fn scripts_that_name_packages_run_with_uv() {
         assert_eq!((none.code, none.stdout.as_str()), (0, "ran True\n"), "{name}: {}", none.stderr);
         let some = run(&sandbox, &["tools", "--script", "scripts/some.py", "--sandbox", &name]);
         let shown = format!("{}{}", some.stdout, some.stderr);
-        assert!(some.code == 1 && shown.contains("rep run --network"), "{name}: {shown}");
+        assert!(some.code == 1 && shown.contains("the network with `rep run`"), "{name}: {shown}");
         assert!(!shown.contains("retries"), "{name}: {shown}");
     }
 }

@@ -220,21 +220,21 @@ fn invalid_addresses_and_options_fail_at_once() {
     --- stderr
     warning: no sandbox: tools and scripts can do whatever you can
     error: tools of skills can run at 127.0.0.1:0, so it needs a token: any program of this machine could call them
-    hint: give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec and `exec.enabled`
+    hint: give a token with REPERTOIRE_HTTP_TOKEN, or serve without tools that run
     ");
     assert_run!(sandbox.run(&["serve", "--http", "0", "--allow-write"]), @r"
     exit 2
     --- stdout
     --- stderr
     error: skills can be changed at 127.0.0.1:0, so it needs a token: any program of this machine could change them
-    hint: give a token with `rep team token create`, --token-file or REPERTOIRE_HTTP_TOKEN; `rep dashboard --allow-write` needs none
+    hint: give a token with `rep team token create` or REPERTOIRE_HTTP_TOKEN; `rep dashboard` needs none
     ");
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
     exit 2
     --- stdout
     --- stderr
     error: 0.0.0.0:0 is not a loopback address and needs a token
-    hint: listen on 127.0.0.1, or give a token with `rep team token create`, --token-file or REPERTOIRE_HTTP_TOKEN
+    hint: listen on 127.0.0.1, or give a token with `rep team token create` or REPERTOIRE_HTTP_TOKEN
     "#);
     assert_run!(sandbox.run(&["serve", "--http", "nowhere"]), @r#"
     exit 2

@@ -123,7 +123,7 @@ fn connect_asks_for_consent_on_a_terminal() {
     let shown = answering(&sandbox, &["connect", "cursor"], Some("n\n"));
     assert!(shown.contains("write this to 1 file? [y/N]"), "{shown}");
     assert!(
-        shown.contains("nothing was written: 1 file would be changed") && !shown.contains("--yes"),
+        shown.contains("nothing was changed; 1 file would be changed") && !shown.contains("--yes"),
         "{shown}"
     );
     assert!(!file.try_exists().unwrap());
@@ -231,6 +231,61 @@ fn output_fits_a_terminal_of_80_columns() {
 }
 
 #[test]
+fn names_lose_no_mark_and_clients_stay_readable_at_80_columns() {
+    let sandbox = wide();
+    sandbox.write("../home/.cursor/argv.json", "{}");
+    sandbox.write("../home/.gemini/settings.json", "{}");
+    sandbox.write("../home/.claude/settings.json", "{}");
+    sandbox.write("../home/.cursor/skills/cut/SKILL.md", crate::sandbox::skill("cut", "x\n"));
+    sandbox.write("../home/.gemini/skills/both/SKILL.md", crate::sandbox::skill("both", "x\n"));
+    let shown = on_narrow_terminal(&sandbox, &["list"], 80).replace('\r', "");
+    insta::assert_snapshot!(shown, @r"
+    NAME                                      CLIENTS    SOURCE          DESCRIPTION
+    both                                      gemini     gemini          Does both…
+    cut                                       cursor     cursor          Does cut t…
+    review-many-many-many-many-requests-…  !  cursor +2  project:agents  Reviews pu…
+    review-many-many-many-many-requests-…  !  cursor +2  project:agents  Reviews pu…
+    review-many-many-many-requests-of-th…  !  cursor +2  project:agents  Reviews pu…
+    review-many-many-many-requests-of-th…  !  cursor +2  project:agents  Reviews pu…
+    review-many-many-requests-of-the-tea…  !  cursor +2  project:agents  Reviews pu…
+    review-many-many-requests-of-the-tea…  !  cursor +2  project:agents  Reviews pu…
+    review-many-requests-of-the-team-1     !  cursor +2  project:agents  Reviews pu…
+    review-many-requests-of-the-team-11    !  cursor +2  project:agents  Reviews pu…
+    review-many-requests-of-the-team-6     !  cursor +2  project:agents  Reviews pu…
+    review-requests-of-the-team-0          !  cursor +2  project:agents  Reviews pu…
+    review-requests-of-the-team-10         !  cursor +2  project:agents  Reviews pu…
+    review-requests-of-the-team-5          !  cursor +2  project:agents  Reviews pu…
+    short                                  !  cursor +2  project:agents  Many words…
+    15 active, 12 shadowed, 25 with warnings
+    hint: run `rep check` to see what is wrong; it reads instructions and files too
+    hint: run `rep list --all` to see all
+    ");
+}
+
+#[test]
+fn paths_of_the_user_begin_with_a_tilde() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("REPERTOIRE_COLOR", "never");
+    sandbox.write("../home/.claude/settings.json", "{}");
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", "---\nname: alpha\ndescription: Short.\n---\nx\n");
+    sandbox.write("../home/.codex/skills/alpha/SKILL.md", "---\nname: alpha\ndescription: Short.\n---\nx\n");
+    let home = sandbox.home().display().to_string();
+    for (arguments, path) in [
+        (&["search", "alpha"][..], "path     ~/.claude/skills/alpha"),
+        (&["check"], "--> ~/.claude/skills/alpha/SKILL.md:3:14"),
+        (&["check"], "is taken by"),
+        (&["disable", "alpha"], "disabled alpha in ~/.config/repertoire/config.toml"),
+        (&["enable", "alpha"], "enabled alpha in ~/.config/repertoire/config.toml"),
+        (&["remove", "alpha"], "delete ~/.claude/skills/alpha"),
+        (&["connect", "claude-code", "--yes"], "connected Claude Code (~/.claude.json)"),
+    ] {
+        let shown = on_terminal(&sandbox, arguments);
+        assert!(shown.contains(path) && !shown.contains(&home), "{arguments:?} {shown}");
+        assert!(!sandbox.run(arguments).stdout.contains('~'), "{arguments:?}");
+    }
+}
+
+#[test]
 fn prose_of_doctor_and_stats_is_wrapped_between_words() {
     let sandbox = wide();
     sandbox.run(&["call", "load_skill", r#"{"name": "short"}"#]);
@@ -326,7 +381,7 @@ fn without_a_command_the_state_of_the_library_is_shown() {
         screen.split("\n\n").nth(1).unwrap().to_owned()
     };
     let sandbox = Sandbox::new();
-    assert_eq!(state(&sandbox), "No skills yet: rep add, or rep new");
+    assert_eq!(state(&sandbox), "No skills yet: `rep add`, or `rep new`");
     let sandbox = Sandbox::with_skills();
     assert_eq!(state(&sandbox), "2 skills.");
     for client in [".claude", ".codex", ".cursor"] {
@@ -334,10 +389,10 @@ fn without_a_command_the_state_of_the_library_is_shown() {
     }
     assert_eq!(
         state(&sandbox),
-        "2 skills. Cursor and Codex have them. Claude Code does not: rep connect claude-code"
+        "2 skills. Cursor and Codex have them. Claude Code does not:\n`rep connect claude-code`"
     );
     assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
     assert_eq!(state(&sandbox), "2 skills. Claude Code, Cursor and Codex have them.");
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: [\n");
-    assert!(state(&sandbox).ends_with("1 thing to do: rep doctor"), "{}", state(&sandbox));
+    assert!(state(&sandbox).ends_with("1 thing to do: `rep doctor`"), "{}", state(&sandbox));
 }

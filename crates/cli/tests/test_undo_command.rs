@@ -72,6 +72,19 @@ fn added() -> (Repository, Sandbox) {
 }
 
 #[test]
+fn a_change_that_cannot_be_recorded_is_warned_about() {
+    let sandbox = Sandbox::with_skills();
+    fs::create_dir_all(sandbox.project().join(STATE).join("changes.json")).unwrap();
+    let warning = "warning: this change cannot be undone: cannot read the record [DIR]/home/.local/state/repertoire/changes.json";
+    for arguments in
+        [&["link", "claude-code", "--yes"][..], &["disable", "alpha"], &["connect", "cursor", "--yes"]]
+    {
+        let run = sandbox.run(arguments);
+        assert!(run.code == 0 && run.stderr.contains(warning), "{arguments:?} {}", run.stderr);
+    }
+}
+
+#[test]
 fn added_skills_go_with_their_links_and_their_lock() {
     let (repository, mut sandbox) = (Repository::with_skills(), empty_project());
     sandbox.set("REPERTOIRE_COLOR", "never");
@@ -302,7 +315,7 @@ fn it_shows_what_it_would_do_and_asks() {
         "rep link claude-code, in [DIR]/project, made at [TIME]\n- .claude/skills/alpha\n"
     );
     let refused = sandbox.run(&["undo"]);
-    assert!(refused.code == 1 && refused.stderr.contains("`--yes` takes it back without asking"));
+    assert!(refused.code == 1 && refused.stderr.contains("`--yes` does it without asking"));
     assert_eq!(sandbox.run(&["undo", "7"]).code, 1);
     assert_eq!(everything(&sandbox), before);
     let answer = sandbox.json(&["undo", "--yes", "--json"]);

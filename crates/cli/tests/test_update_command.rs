@@ -72,7 +72,7 @@ fn an_update_keeps_local_edits() {
     }
     assert_eq!(sandbox.read(PDF), before);
     let run = sandbox.run(&["update"]);
-    assert!(run.code == 1 && run.stderr.contains("`--yes` updates them without asking"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("`--yes` does it without asking"), "{}", run.stderr);
     let run = sandbox.run(&["update", "--yes"]);
     assert!(run.code == 0 && run.stdout.ends_with("updated pdf\n"), "{}", run.stdout);
     let after = before.replace("Third.", "Third, from the source.");
@@ -562,8 +562,8 @@ fn skills_are_removed_by_name_and_by_source() {
     - .agents/skills/csv
     - .claude/skills/csv
     --- stderr
-    error: nothing was written: 1 skill would be removed
-    hint: `--yes` removes them without asking
+    error: nothing was changed; 1 skill would be removed
+    hint: `--yes` does it without asking
     "#);
     // A part of the source means the skills in that part alone.
     for part in ["//skills/none", "#v1"] {
@@ -578,6 +578,23 @@ fn skills_are_removed_by_name_and_by_source() {
         assert!(sandbox.project().join(path).symlink_metadata().is_err(), "{path}");
     }
     assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("no skill or source `pdf` was added"));
+    // Of a skill that something else put there, the directories are named.
+    for place in [".claude/skills", "../home/.claude/skills"] {
+        sandbox.write(&format!("{place}/mine/SKILL.md"), crate::sandbox::skill("mine", "x\n"));
+    }
+    insta::assert_snapshot!(sandbox.run(&["remove", "mine"]).stderr, @r"
+    error: no skill or source `mine` was added
+    hint: `rep add` did not install it: delete .claude/skills/mine or [DIR]/home/.claude/skills/mine, or use the program that installed it
+    ");
+    insta::assert_snapshot!(sandbox.run(&["remove", "mien"]).stderr, @r"
+    error: no skill or source `mien` was added
+    hint: did you mean `mine`?
+    hint: there are: mine
+    hint: run `rep explain mien` to see why it is missing
+    ");
+    for place in [".claude", "../home/.claude"] {
+        fs::remove_dir_all(sandbox.project().join(place).join("skills/mine")).unwrap();
+    }
     // The link goes, too, if the directory was deleted by hand; that of another skill stays.
     sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
     fs::remove_dir_all(sandbox.project().join(".agents/skills/pdf")).unwrap();

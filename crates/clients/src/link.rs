@@ -15,7 +15,7 @@ pub use plan::{LinkPlan, LinkStep, LinkedSkill, Occupancy, plan};
 pub use receivers::{ConnectedClients, SkippedClient, chosen};
 pub use record::{RecordedLink, dangling};
 pub use undo::{made, remove_made};
-pub use warnings::{Warning, warnings, warnings_after};
+pub use warnings::{Warning, reading_twice, warnings};
 
 pub(crate) use record::{LinkRecord, recorded};
 pub(crate) use switched::{SwitchedLinks, links_to_skill, remove_links, restore_links};

@@ -37,8 +37,7 @@ pub struct SkillChange {
     pub before: Option<SkillFiles>,
     /// Its files as they will be; none if it is removed.
     pub after: Option<SkillFiles>,
-    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`]
-    /// has it.
+    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
     ///
     /// [`InstalledSkill::others`]: repertoire::change::InstalledSkill::others
     pub others: Vec<String>,
@@ -48,8 +47,7 @@ pub struct SkillChange {
     pub locked: Option<LockedSkill>,
 }
 
-/// Completes or undoes an interrupted change of `installation`; `None` if there is not one, or another
-/// process is at it.
+/// Completes or undoes an interrupted change of `installation`; `None` if there is not one, or another process is at it.
 pub fn recover(installation: &Installation, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
@@ -59,8 +57,7 @@ pub fn begin(installation: &Installation, store: &LazyStore) -> Result<WriterLoc
     change::begin(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
 
-/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`]. Returns
-/// notes for the user.
+/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`]. Returns notes for the user.
 ///
 /// Fails with [`ErrorKind::Changed`] if a skill or the lock is not as the change expects.
 pub fn apply(
@@ -80,16 +77,16 @@ pub fn apply(
         others: Cow::Borrowed(&skill.others),
     }));
     steps.steps.extend(files.into_iter().map(PathStep::Record));
-    change::apply(lock, &installation.change_place(), store, &steps)?;
-    let mut notes: Vec<String> = note.into_iter().collect();
+    let unrecorded = change::apply(lock, &installation.change_place(), store, &steps)?;
+    let unrecorded = unrecorded.map(|error| format!("this change cannot be undone: {}", error.chain()));
+    let mut notes: Vec<String> = note.into_iter().chain(unrecorded).collect();
     if let Err(error) = record_versions(installation, store, change) {
         notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
     }
     Ok(notes)
 }
 
-/// Records the states of skills that `change` found or made as versions in `store`, unless they are too large
-/// for that.
+/// Records the states of skills that `change` found or made as versions in `store`, unless they are too large for that.
 pub fn record_versions(
     installation: &Installation,
     store: &LazyStore,

@@ -68,13 +68,13 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self.kind {
             ErrorKind::TokenNeeded => Some(
-                "listen on 127.0.0.1, or give a token with `rep team token create`, --token-file or REPERTOIRE_HTTP_TOKEN",
+                "listen on 127.0.0.1, or give a token with `rep team token create` or REPERTOIRE_HTTP_TOKEN",
             ),
-            ErrorKind::TokenNeededForTools => Some(
-                "give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec and `exec.enabled`",
-            ),
+            ErrorKind::TokenNeededForTools => {
+                Some("give a token with REPERTOIRE_HTTP_TOKEN, or serve without tools that run")
+            }
             ErrorKind::TokenNeededForWrites => Some(
-                "give a token with `rep team token create`, --token-file or REPERTOIRE_HTTP_TOKEN; `rep dashboard --allow-write` needs none",
+                "give a token with `rep team token create` or REPERTOIRE_HTTP_TOKEN; `rep dashboard` needs none",
             ),
             ErrorKind::BadToken => Some("use 16 to 4096 letters, digits and - . _ ~ + / ="),
             ErrorKind::TokenTwice => Some("give every agent a token of its own"),

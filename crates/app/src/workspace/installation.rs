@@ -66,10 +66,12 @@ pub fn finish_interrupted_changes(env: &Env) -> Vec<InterruptedChange> {
                     }
                 }
             }
-            Err(error) => (
-                format!("a change was interrupted and cannot be completed: {}", chain(&error)),
-                error.hints().to_vec(),
-            ),
+            Err(error) => {
+                let error = Error::from(error);
+                let reason = error.message_with_causes();
+                let message = format!("a change was interrupted and cannot be completed: {reason}");
+                (message, error.hints().to_vec())
+            }
         };
         let message = format!("{}: {message}", installation.base.display());
         changes.push(InterruptedChange { message, hints });
@@ -100,9 +102,10 @@ impl ChangeSite {
         Ok(begin(&self.installation, &self.store)?)
     }
 
-    /// Carries out `change`, all of it or nothing.
-    pub fn apply(&self, lock: &WriterLock, change: &ChangeSteps<'_>) -> Result<(), Error> {
-        change::apply(lock, &self.place(), &self.store, change).map_err(|failed| {
+    /// Carries out `change`, all of it or nothing. Returns a note for the user if it cannot be undone.
+    pub fn apply(&self, lock: &WriterLock, change: &ChangeSteps<'_>) -> Result<Option<String>, Error> {
+        let outcome = change::apply(lock, &self.place(), &self.store, change);
+        let unrecorded = outcome.map_err(|failed| {
             let error = Error::from(failed.error);
             match failed.undo {
                 None => error,
@@ -110,18 +113,14 @@ impl ChangeSite {
                     .hint(format!("what was changed already could not be taken back: {second}"))
                     .hint("the next command tries it again"),
             }
-        })
+        })?;
+        Ok(unrecorded.map(|error| format!("this change cannot be undone: {}", error.chain())))
     }
 }
 
 fn no_installation() -> Error {
     Error::usage("there is no home directory, or no directory for state")
         .hint("set HOME, or REPERTOIRE_STATE_DIR")
-}
-
-fn chain(error: &repertoire_sources::Error) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn installation(env: &Env, places: &Places, owner: Owner) -> Option<Installation> {
@@ -190,9 +189,9 @@ impl Workspace {
         Ok(notes)
     }
 
-    /// Returns the links that the clients which are found need to read `skills`, added ones with their files
-    /// as they will be, and the change that makes them and removes the links `obsolete`. Links to disabled
-    /// skills were taken away on purpose.
+    /// Returns the links that the clients which are found need to read `skills`, added ones with their files as they will be and
+    /// others if they are there, and the change that makes them and removes the links `obsolete`. Links to disabled skills were
+    /// taken away on purpose.
     pub fn added_links<'l>(
         &self,
         owner: Owner,
@@ -205,18 +204,20 @@ impl Workspace {
         let is_disabled = |name: &str| {
             policy.leaves_out(&source, name) || policy.disabled.iter().any(|it| it.matches(&source, name))
         };
-        let linked =
-            skills.filter(|(name, _)| !is_disabled(name.as_str())).map(|(name, files)| LinkedSkill {
+        let linked = skills.filter_map(|(name, files)| {
+            let directory = installation.directory(name);
+            let is_there = files.is_some() || directory.is_dir();
+            (is_there && !is_disabled(name.as_str())).then(|| LinkedSkill {
                 name: name.as_str(),
                 source: &source,
-                directory: paths::resolved(&installation.directory(name)),
+                directory: paths::resolved(&directory),
                 files,
-            });
+            })
+        });
         Ok(added_links(&self.env.places(), owner, kind, &linked.collect::<Vec<_>>(), obsolete)?)
     }
 
-    /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token
-    /// for a server.
+    /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.
     pub fn fetch_options(&self, prompt: GitPrompt, token_file: Option<&Path>) -> Result<FetchOptions, Error> {
         let mut options = self.unattended_fetch_options()?;
         options.prompt = prompt;

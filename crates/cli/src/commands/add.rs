@@ -4,13 +4,13 @@ mod choose;
 mod plan;
 mod report;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::change::ChangeSteps;
 use repertoire::{Entry, State};
-use repertoire_clients::Owner;
-use repertoire_clients::link::{LinkKind, Warning, warnings_after};
+use repertoire_clients::link::{LinkKind, RecordedLink, reading_twice};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ use crate::place_args::PlaceArgs;
 use crate::ui::{Consent, Progress, Style, Ui};
 use crate::wire::Workspace;
 use plan::{Plan, SkillPresence};
-use repertoire_model::text::count;
+use repertoire_model::text::{count, list};
 pub(crate) use report::{described, print_skill};
 
 /// Adds skills from a repository, a directory, an archive or a server
@@ -58,12 +58,6 @@ pub(crate) struct AddArgs {
     yes: bool,
 }
 
-impl AddArgs {
-    fn owner(&self, workspace: &Workspace) -> Owner {
-        self.place.owner(&workspace.env.places())
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &AddArgs) -> Result<Exit, CliError> {
     guarded(ui, |ui, guard| fetch_and_add(ui, workspace, args, guard))
@@ -75,7 +69,7 @@ fn fetch_and_add(
     args: &AddArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = workspace.installation(args.owner(workspace))?;
+    let installation = workspace.installation(args.place.owner(&workspace.env))?;
     let parsed = workspace
         .source(&args.source, workspace.env.working_directory())
         .map_err(|error| with_path_hint(workspace, args, error))?;
@@ -184,27 +178,22 @@ fn add(
         number => ui.consent(&format!("add {}?", count(number, "skill")), args.yes)?,
     };
     let is_added = consent == Consent::Given;
-    let (mut links, mut warnings): (Vec<String>, _) = (Vec::new(), Vec::new());
+    let mut made: Vec<RecordedLink> = Vec::new();
     let mut exit = Exit::Success;
     if is_added {
         guard.begin();
         let lock = workspace.begin(installation)?;
         // Skills that are there already may lack links.
         let linked = plan.skills.iter().map(|(skill, _)| (&skill.name, Some(&skill.files)));
-        let added = workspace.added_links(args.owner(workspace), LinkKind::Link, linked, &[])?;
-        links = added.links.into_iter().map(|link| link.path).collect();
+        let added = workspace.added_links(args.place.owner(&workspace.env), LinkKind::Link, linked, &[])?;
+        made = added.links;
         change.others = ChangeSteps { command: "rep add", ..added.change };
         if !added.notes.is_empty() {
             exit = Exit::No;
         }
-        for note in workspace.apply(&lock, installation, &change)?.iter().chain(&added.notes) {
-            ui.warn(note)?;
-        }
-        if !links.is_empty() {
-            let names = links.iter().filter_map(|link| link.rsplit('/').next()).map(str::to_owned).collect();
-            warnings = warnings_after(workspace.open()?.opened(), &workspace.env.places(), &names);
-        }
+        ui.warn_all(workspace.apply(&lock, installation, &change)?.iter().chain(&added.notes))?;
     }
+    let links: Vec<&str> = made.iter().map(|link| &*link.path).collect();
     if ui.is_json() {
         let skills = plan.skills.iter().map(|(skill, presence)| {
             let mut value = described(workspace, skill);
@@ -228,20 +217,34 @@ fn add(
         });
         ui.write_json(&document)?;
     } else if is_added {
-        report::added(ui, installation, &new, &links)?;
+        report::added(ui, workspace, installation, &new, &links)?;
     }
-    for Warning { message, hint } in &warnings {
-        ui.warn(message)?;
-        ui.hint(hint)?;
-    }
+    warn_about_links(ui, workspace, &made)?;
     if is_added {
         warn_about_disabled(ui, workspace, installation, &plan)?;
     }
     if !is_added {
-        let what = format!("{} would be added", count(new.len(), "skill"));
-        return Err(not_written(consent, &what, "`--yes` adds them without asking"));
+        return Err(not_written(consent, format!("{} would be added", count(new.len(), "skill"))));
     }
     Ok(exit)
+}
+
+/// Warns about clients that read the links which were `made` for others, and so the skills twice.
+fn warn_about_links(ui: &mut Ui, workspace: &Workspace, made: &[RecordedLink]) -> Result<(), CliError> {
+    if made.is_empty() {
+        return Ok(());
+    }
+    let names = made.iter().filter_map(|link| link.path.rsplit('/').next()).map(str::to_owned).collect();
+    let twice = reading_twice(workspace.open()?.opened(), &workspace.env.places(), &names);
+    if !twice.is_empty() {
+        let clients: BTreeSet<&str> =
+            made.iter().flat_map(|link| &link.clients).map(String::as_str).collect();
+        let clients = clients.into_iter().collect::<Vec<_>>().join(" ");
+        let (read, offer) = if twice.len() == 1 { ("reads", "offers") } else { ("read", "offer") };
+        ui.warn(&format!("{} {read} these links too, and {offer} the skills twice", list(&twice)))?;
+        ui.hint(&format!("run `rep connect {clients}`: connected clients need no links"))?;
+    }
+    Ok(())
 }
 
 /// Warns about skills that agents do not see, because they are disabled here.

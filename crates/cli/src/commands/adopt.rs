@@ -28,12 +28,13 @@ fn adopt(
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
     let places = workspace.env.places();
-    let base = places.base(args.owner(&places)).ok_or_else(|| {
+    let owner = args.place.owner(&workspace.env);
+    let base = places.base(owner).ok_or_else(|| {
         CliError::usage("there is no home directory to gather skills in").hint("set HOME, or use `--project`")
     })?;
     if args.names.is_empty() && !args.all {
         return Err(CliError::usage("no skill is named")
-            .hint("`rep adopt --all` gathers all skills that lie in several directories")
+            .hint("`rep adopt --all` gathers all skills that lie in directories of clients")
             .hint("`rep list --duplicates` shows them"));
     }
     let library = workspace.inspect(workspace.settings.policy.clone());
@@ -44,6 +45,6 @@ fn adopt(
         let installed = read_installed(directory).map_err(|error| error.to_string())?;
         Ok(installed.map(|installed| installed.others).unwrap_or_default())
     };
-    let plan = plan(library.opened(), &places, &args.options(&places), &base, &others)?;
+    let plan = plan(library.opened(), &places, &args.options(owner), &base, &others)?;
     apply::run(ui, workspace, args, &base, &plan, guard)
 }

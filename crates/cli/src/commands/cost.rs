@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Progress, Style, Table, Ui, wrap_indented};
+use crate::ui::{Align, Progress, Style, Table, Ui, wrap_indented};
 use crate::wire::Workspace;
 
 /// The skills that a session loads: those of median length.
@@ -131,8 +131,7 @@ impl Report {
             format!("{}, counted with {}", count(self.skills.len(), "skill"), self.tokenizer.as_str());
         let heading = ui.paint(Style::Heading, &heading);
         writeln!(ui.out(), "{heading}\n")?;
-        let column = |heading, align| Column { heading, align, style: None };
-        let mut table = Table::new(vec![column("", Align::Left), column("TOKENS", Align::Right)]);
+        let mut table = Table::new(vec![("", Align::Left, None), ("TOKENS", Align::Right, None)]);
         for (label, tokens) in [
             ("everything upfront", self.upfront()),
             ("catalog", self.catalog),

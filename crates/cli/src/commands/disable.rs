@@ -82,7 +82,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DisableArgs) -> Res
         }
         // A skill that is in the list already may have got a link or a switch since.
         let about = if disabled.is_empty() { &already } else { &disabled };
-        change.apply("rep disable", about, steps, changes.as_mut())?;
+        change.apply("rep disable", about, steps, changes.as_mut(), ui)?;
     }
     let exit = if changes.as_ref().is_some_and(ClientChanges::has_failed) { Exit::No } else { Exit::Success };
     if ui.is_json() {
@@ -94,12 +94,12 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DisableArgs) -> Res
     }
     for name in already {
         let line = format!("{name} is already disabled in {}", workspace.shown(&file));
-        writeln!(ui.out(), "{}", escape(&line))?;
+        ui.write_planned(None, &line)?;
     }
     if !disabled.is_empty() {
         let verb = if args.file.dry_run { "would disable" } else { "disabled" };
         let line = format!("{verb} {} in {}", disabled.join(", "), workspace.shown(&file));
-        writeln!(ui.out(), "{}", escape(&line))?;
+        ui.write_planned(None, &line)?;
     }
     changes.iter().try_for_each(|changes| show(ui, workspace, changes, &WORDS))?;
     if leaves_links {
@@ -148,7 +148,7 @@ fn disable_for_client(
     }
     if let Some(change) = change {
         let command = format!("rep disable --client {client}");
-        change.apply(&command, &disabled, changes.disable_steps()?, Some(&mut changes))?;
+        change.apply(&command, &disabled, changes.disable_steps()?, Some(&mut changes), ui)?;
     }
     if ui.is_json() {
         ui.write_json(

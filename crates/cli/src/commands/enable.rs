@@ -75,7 +75,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EnableArgs) -> Resu
         if let Some(changes) = &mut changes {
             steps.extend(changes.enable_steps()?);
         }
-        change.apply("rep enable", &enabled, steps, changes.as_mut())?;
+        change.apply("rep enable", &enabled, steps, changes.as_mut(), ui)?;
     }
     if ui.is_json() {
         let still: Value = still
@@ -96,7 +96,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &EnableArgs) -> Resu
         if !enabled.is_empty() {
             let verb = if args.file.dry_run { "would enable" } else { "enabled" };
             let line = format!("{verb} {} in {}", enabled.join(", "), workspace.shown(&file));
-            writeln!(ui.out(), "{}", escape(&line))?;
+            ui.write_planned(None, &line)?;
         }
         changes.iter().try_for_each(|changes| show(ui, workspace, changes, &WORDS))?;
         if !enabled.is_empty() {
@@ -134,7 +134,7 @@ fn enable_for_client(
         patterns.iter().partition(|pattern| changes.enable(pattern));
     let texts = |patterns: &[&Pattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
     if let Some(change) = change {
-        change.apply("rep enable", &texts(&enabled), changes.enable_steps()?, Some(&mut changes))?;
+        change.apply("rep enable", &texts(&enabled), changes.enable_steps()?, Some(&mut changes), ui)?;
     }
     if ui.is_json() {
         ui.write_json(&json!({

@@ -78,31 +78,23 @@ fn write_absence(
     for miss in &absence.near_misses {
         let path = ui.shown(&workspace.shown(&miss.path));
         let files = escape(&miss.files.join(", ")).into_owned();
-        match miss.reason {
-            Reason::NoManifest if files.is_empty() => {
-                writeln!(ui.out(), "\n{path} is there but has no SKILL.md")?
+        let words = match miss.reason {
+            Reason::NoManifest if files.is_empty() => "there but has no SKILL.md",
+            Reason::NoManifest => &format!("there but has no SKILL.md, only {files}"),
+            Reason::Group => &format!("a group of skills: {files}"),
+            Reason::Skipped => {
+                "there, but skills are not looked for in hidden directories, node_modules and target"
             }
-            Reason::NoManifest => writeln!(ui.out(), "\n{path} is there but has no SKILL.md, only {files}")?,
-            Reason::Group => writeln!(ui.out(), "\n{path} is a group of skills: {files}")?,
-            Reason::Skipped => writeln!(
-                ui.out(),
-                "\n{path} is there, but skills are not looked for in hidden directories, node_modules and target"
-            )?,
-            Reason::Inside => writeln!(
-                ui.out(),
-                "\n{path} is there, but inside another skill\n  set `scan.nested`, or add its parent to `roots`"
-            )?,
-            Reason::DisabledPlugin => {
-                writeln!(ui.out(), "\n{path} is there, but its plugin {files} is not enabled in its client")?
+            Reason::Inside => {
+                "there, but inside another skill\n  set `scan.nested`, or add its parent to `roots`"
             }
-            Reason::RejectedPlugin => {
-                writeln!(ui.out(), "\n{path} is there, but its plugin is rejected: {files}")?
+            Reason::DisabledPlugin => &format!("there, but its plugin {files} is not enabled in its client"),
+            Reason::RejectedPlugin => &format!("there, but its plugin is rejected: {files}"),
+            Reason::TooDeep => {
+                "there, but deeper than skills are looked for\n  raise `scan.max_depth`, or add its parent to `roots`"
             }
-            Reason::TooDeep => writeln!(
-                ui.out(),
-                "\n{path} is there, but deeper than skills are looked for\n  raise `scan.max_depth`, or add its parent to `roots`"
-            )?,
-        }
+        };
+        writeln!(ui.out(), "\n{path} is {words}")?;
     }
     writeln!(ui.out(), "\nlooked at:")?;
     for place in absence.places.iter().filter(|place| place.exists) {

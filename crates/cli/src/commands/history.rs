@@ -12,7 +12,7 @@ use repertoire_app::view::{VersionListView, VersionView};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Table, Ui};
+use crate::ui::{Align, Table, Ui};
 use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, record_current, recovered_library};
 
@@ -83,13 +83,12 @@ fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError
         let versions = versions.iter().map(VersionView::new).collect();
         return Ok(ui.answer(&VersionListView { name: name.to_owned(), versions, server: None })?);
     }
-    let column = |heading, align| Column { heading, align, style: None };
     let mut table = Table::new(vec![
-        column("VERSION", Align::Right),
-        column("TIME", Align::Left),
-        column("ORIGIN", Align::Left),
-        column("AUTHOR", Align::Left),
-        column("DIGEST", Align::Elastic),
+        ("VERSION", Align::Right, None),
+        ("TIME", Align::Left, None),
+        ("ORIGIN", Align::Left, None),
+        ("AUTHOR", Align::Left, None),
+        ("DIGEST", Align::Elastic, None),
     ]);
     for version in versions {
         table.cell(version.number.to_string());

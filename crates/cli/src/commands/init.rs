@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, escape};
+use crate::ui::Ui;
 
 /// Writes a commented repertoire.toml
 ///
@@ -41,7 +41,7 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &InitArgs) -> Result<Exit, CliEr
     if ui.is_json() {
         ui.write_json(&json!({ "path": path.display().to_string() }))?;
     } else {
-        writeln!(ui.out(), "wrote {}", escape(&path.display().to_string()))?;
+        ui.write_planned(None, &format!("wrote {}", path.display()))?;
     }
     Ok(Exit::Success)
 }

@@ -19,7 +19,7 @@ use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::ui::{Align, Style, Table, Ui};
 use crate::wire::{Library, Workspace, shell_word, with_settings};
 
 /// Shows kits, which are named choices of skills, and switches between them
@@ -129,7 +129,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, action: &KitAction) -
         let (matched, all) = (matched(&library, patterns), library.snapshot.active().count());
         format!("in {project} {} in use: {matched} of {}", in_words(&args.kits), count(all, "skill"))
     };
-    writeln!(ui.out(), "{}", escape(&line))?;
+    ui.write_planned(None, &line)?;
     if let Some(choice) = choice.filter(|choice| choice.origin == env::KITS) {
         ui.warn(&format!("in this shell {} says otherwise: {}", env::KITS, choice.names.join(", ")))?;
     }
@@ -156,14 +156,15 @@ fn make(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<Exit, CliE
         );
     }
     let steps = file.step().into_iter().collect();
-    site.apply(&lock, &ChangeSteps { command: "rep kit new", steps, ..ChangeSteps::default() })?;
+    let change = ChangeSteps { command: "rep kit new", steps, ..ChangeSteps::default() };
+    ui.warn_all(&site.apply(&lock, &change)?)?;
     if ui.is_json() {
         let skills: Vec<String> = skills.iter().map(Pattern::to_string).collect();
         ui.write_json(&json!({"name": name, "skills": skills, "path": path}))?;
         return Ok(Exit::Success);
     }
     let skills = count(matched(&library, &skills), "skill");
-    writeln!(ui.out(), "{}", escape(&format!("made the kit {name} with {skills} in {path}")))?;
+    ui.write_planned(None, &format!("made the kit {name} with {skills} in {path}"))?;
     ui.hint(&format!("run `rep kit use {}` to switch to it", shell_word(name)))?;
     Ok(Exit::Success)
 }
@@ -210,12 +211,11 @@ fn show(
         writeln!(ui.err(), "no kit is configured")?;
         ui.hint("`rep kit new NAME SKILL...` makes one")?;
     } else {
-        let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
-            column("KIT", Align::Left, Some(Style::Name)),
-            column("SKILLS", Align::Right, None),
-            column("IN USE", Align::Left, None),
-            column("PATTERNS", Align::Elastic, Some(Style::Faint)),
+            ("KIT", Align::Left, Some(Style::Name)),
+            ("SKILLS", Align::Right, None),
+            ("IN USE", Align::Left, None),
+            ("PATTERNS", Align::Elastic, Some(Style::Faint)),
         ]);
         for (name, skills) in kits {
             let chosen = choice.filter(|choice| choice.names.contains(name));

@@ -20,17 +20,17 @@ use crate::wire::{Library, Workspace};
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &LinkArgs) -> Result<Exit, CliError> {
     let places = workspace.env.places();
-    let base = places.base(args.owner(&places)).ok_or_else(|| {
+    let base = places.base(args.place.owner(&workspace.env)).ok_or_else(|| {
         CliError::usage("there is no home directory to link skills in").hint("set HOME, or use `--project`")
     })?;
     let named: Vec<&'static Client> = args.clients.iter().filter_map(|word| Client::named(word)).collect();
     let connections = connections(&OwnEntries::new(&places), &places);
     let (clients, mut skipped) =
-        link::chosen(&connections, &places, args.owner(&places), args.connected(), named)?;
+        link::chosen(&connections, &places, args.place.owner(&workspace.env), args.connected(), named)?;
     let library = workspace.open()?;
     let (skills, left_out) = skills(workspace, &library, &places, args)?;
     let skills: Vec<LinkedSkill<'_>> = skills.into_iter().map(LinkedSkill::of).collect();
-    let mut plan = link::plan(&places, args.owner(&places), &base, &clients, &skills)?;
+    let mut plan = link::plan(&places, args.place.owner(&workspace.env), &base, &clients, &skills)?;
     skipped.append(&mut plan.refused);
     let warnings = link::warnings(library.opened(), &places, &connections, &clients, &plan.steps);
     apply::run(ui, workspace, args, &base, plan, &Notes { skipped, left_out, warnings })
@@ -62,7 +62,7 @@ fn skills<'l>(
     let is_home = places.base(Owner::User).is_some_and(|home| paths::resolved(&home) == project);
     let is_inside = |entry: &&Entry| paths::of(entry).starts_with(&project);
     let (inside, outside): (Vec<&Entry>, Vec<&Entry>) = seen.into_iter().partition(is_inside);
-    Ok(match args.owner(places) {
+    Ok(match args.place.owner(&workspace.env) {
         Owner::User if is_home => (inside, 0),
         Owner::User => (outside, inside.len()),
         Owner::Project => (inside, outside.len()),

@@ -17,17 +17,20 @@ use serde::Serialize;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Style, Table, Ui};
+use crate::ui::{Align, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, Library, Workspace, compared_origins};
+
+/// The part of a line that the ids of the clients of a skill may take.
+const CLIENTS_OF_LINE: usize = 5;
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
 
 /// Lists the skills
 ///
-/// Shows every active skill, the clients on this machine that get it, and the source it comes from; `!` marks
-/// one with findings. Two skills of one name are never merged: the first source wins, and the other is shown
-/// by --all. Instructions and files are not checked; `rep check` does that.
+/// Shows every active skill, the clients on this machine that get it (`+2` for two more), and the source it comes from; `!` marks
+/// one with findings. Two skills of one name are never merged: the first source wins, and the other is shown by --all.
+/// Instructions and files are not checked; `rep check` does that.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only these skills, as NAME or as SOURCE:NAME, in whatever state
@@ -55,9 +58,8 @@ pub(crate) struct ListArgs {
     changed: bool,
     /// Show only skills that are there more than once
     ///
-    /// Shows skills of one name in several directories, and whether their files are the same, and skills of
-    /// different names with the same files. A link to a skill is not a second one. `rep adopt` gathers copies
-    /// in one place.
+    /// Shows skills of one name in several directories, and whether their files are the same, and skills of different names with
+    /// the same files. A link to a skill is not a second one. `rep adopt` gathers copies in one place.
     #[arg(long, conflicts_with_all = ["all", "digest", "tokens", "origin"])]
     duplicates: bool,
     /// Show the differences between the first and each of the others
@@ -141,9 +143,10 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result
         ui.write_json(&document)?;
     } else {
         if !rows.is_empty() {
-            table(workspace, &rows, args).write(ui)?;
+            table(workspace, &rows, args, ui.width() / CLIENTS_OF_LINE).write(ui)?;
         }
-        summary(ui, workspace, &library, args)?;
+        let meant = library.snapshot.entries().iter().filter(|entry| is_meant(entry)).collect();
+        summary(ui, workspace, &library, meant, args)?;
     }
     for (_, message) in origins.iter().flat_map(|origins| workspace.broken_records(origins)) {
         ui.warn(&message)?;
@@ -183,44 +186,51 @@ fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
-fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
+fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs, clients_width: usize) -> Table<'a> {
     let has_disabled =
         rows.iter().any(|row| row.entry.state == State::Disabled || !row.disabled_for.is_empty());
-    let column = |heading, align, style| Column { heading, align, style };
-    let mut columns = vec![column("NAME", Align::Left, Some(Style::Name))];
+    let mut columns = vec![("NAME", Align::Left, Some(Style::Name))];
+    let mark = |entry: &Entry| match diagnostic::worst(entry.diagnostics()) {
+        Some(Severity::Warning | Severity::Error) => "!",
+        _ => "",
+    };
+    // A column of its own, so that it stays where a long name is cut.
+    let has_marks = rows.iter().any(|row| !mark(row.entry).is_empty());
+    if has_marks {
+        columns.push(("", Align::Left, Some(Style::Warning)));
+    }
     let has_state = args.shows_all();
     if has_state {
-        columns.push(column("STATE", Align::Left, None));
+        columns.push(("STATE", Align::Left, None));
     }
     if args.tokens {
-        columns.push(column("CATALOG", Align::Right, None));
-        columns.push(column("BODY", Align::Right, None));
+        columns.push(("CATALOG", Align::Right, None));
+        columns.push(("BODY", Align::Right, None));
     }
     if args.digest {
-        columns.push(column("DIGEST", Align::Left, Some(Style::Faint)));
+        columns.push(("DIGEST", Align::Left, Some(Style::Faint)));
     }
     let has_clients = rows.iter().any(|row| !row.clients.is_empty());
     if has_clients {
-        columns.push(column("CLIENTS", Align::Left, None));
+        columns.push(("CLIENTS", Align::Left, None));
     }
-    columns.push(column("SOURCE", Align::Left, Some(Style::Faint)));
+    columns.push(("SOURCE", Align::Left, Some(Style::Faint)));
     if has_disabled {
-        columns.push(column("DISABLED BY", Align::Left, Some(Style::Faint)));
+        columns.push(("DISABLED BY", Align::Left, Some(Style::Faint)));
     }
     // The last column, because it is not padded.
     if args.origin {
-        columns.push(column("SINCE", Align::Left, None));
-        columns.push(column("ORIGIN", Align::Elastic, None));
+        columns.push(("SINCE", Align::Left, None));
+        columns.push(("ORIGIN", Align::Elastic, None));
     } else {
-        columns.push(column("DESCRIPTION", Align::Elastic, None));
+        columns.push(("DESCRIPTION", Align::Elastic, None));
     }
     let mut table = Table::new(columns);
     for Row { entry, digest, tokens, origins, clients, disabled_for } in rows {
-        let mark = match diagnostic::worst(entry.diagnostics()) {
-            Some(Severity::Warning | Severity::Error) => " !",
-            _ => "",
-        };
-        table.cell(format!("{}{mark}", entry.name()));
+        table.cell(entry.name().as_str());
+        if has_marks {
+            table.cell(mark(entry));
+        }
         if has_state {
             table.cell(if entry.is_last_good() { "last good" } else { entry.state.as_str() });
         }
@@ -234,7 +244,7 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
             table.cell(digest.chars().take(DIGEST_CHARS).collect::<String>());
         }
         if has_clients {
-            table.cell(in_ids(clients));
+            table.cell(in_ids(clients, clients_width));
         }
         table.cell(short_source(&entry.source));
         if has_disabled {
@@ -257,14 +267,18 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Tab
     table
 }
 
-/// Returns the ids of the clients that get a skill: `all` for all of several, and `-` for no client.
-fn in_ids(clients: &[SeeingClientView]) -> String {
+/// Returns the ids of the clients that get a skill: `all` for all of several, and `-` for no client. Where
+/// they are longer than `width`, all but the first are counted.
+fn in_ids(clients: &[SeeingClientView], width: usize) -> String {
     let ids: Vec<&str> =
         clients.iter().filter(|client| client.reads || client.connected).map(|client| client.id).collect();
     match ids.len() {
         0 => "-".to_owned(),
         number if number > 1 && number == clients.len() => "all".to_owned(),
-        _ => ids.join(", "),
+        number => match ids.join(", ") {
+            all if number > 1 && all.len() > width => format!("{} +{}", ids[0], number - 1),
+            all => all,
+        },
     }
 }
 
@@ -293,8 +307,15 @@ fn origins_in_words(origins: &[ComparedOrigin]) -> String {
     if words.is_empty() { "-".to_owned() } else { words.join("; ") }
 }
 
-fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArgs) -> Result<(), CliError> {
-    let entries = library.snapshot.entries();
+/// Writes the counts of `entries`, and what can be done about them. Problems of the library belong to a list of all skills.
+fn summary(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    library: &Library,
+    entries: Vec<&Entry>,
+    args: &ListArgs,
+) -> Result<(), CliError> {
+    let problems = if args.names.is_empty() { &library.problems[..] } else { &[] };
     let count = |state| entries.iter().filter(|entry| entry.state == state).count();
     let with = |severity| {
         entries.iter().filter(|entry| diagnostic::worst(entry.diagnostics()) == Some(severity)).count()
@@ -321,8 +342,10 @@ fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArg
         );
         hints.push(workspace.hint_without_skills());
     }
-    if faulty + flawed > 0 || !library.problems.is_empty() {
-        hints.push("run `rep check` to see what is wrong; it reads instructions and files too".to_owned());
+    if faulty + flawed > 0 || !problems.is_empty() {
+        let command = std::iter::once("rep check").chain(args.names.iter().map(String::as_str));
+        let command = command.collect::<Vec<_>>().join(" ");
+        hints.push(format!("run `{command}` to see what is wrong; it reads instructions and files too"));
     }
     if let Some(first) = entries.iter().find(|entry| entry.state != State::Active) {
         hints.push(if args.shows_all() {
@@ -331,7 +354,6 @@ fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArg
             "run `rep list --all` to see all".to_owned()
         });
     }
-    let problems = &library.problems;
     for problem in problems {
         let found = &problem.diagnostic;
         let (style, word) = (found.severity.into(), format!("{}:", found.severity));
@@ -340,6 +362,7 @@ fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArg
     if let Some((entry, _)) = library.snapshot.refusals().next() {
         ui.warn(&format!("the policy in force refuses this library because of {}", entry.path))?;
     }
+    ui.flush()?;
     let counts = ui.paint_err(Style::Heading, &parts.join(", "));
     writeln!(ui.err(), "{counts}")?;
     for hint in hints {
@@ -350,7 +373,28 @@ fn summary(ui: &mut Ui, workspace: &Workspace, library: &Library, args: &ListArg
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn clients_that_do_not_fit_are_counted() {
+        let client = |id, reads| SeeingClientView {
+            id,
+            reads,
+            connected: false,
+            switched_off: false,
+            known_as: BTreeSet::new(),
+        };
+        let of = |ids: &[&'static str]| ids.iter().map(|id| client(id, true)).collect::<Vec<_>>();
+        let mut some = of(&["claude-code", "cursor", "opencode"]);
+        assert_eq!(in_ids(&some, 20), "all");
+        some.push(client("codex", false));
+        assert_eq!(in_ids(&some, usize::MAX), "claude-code, cursor, opencode");
+        assert_eq!(in_ids(&some, 20), "claude-code +2");
+        assert_eq!(in_ids(&some[..1], 5), "claude-code");
+        assert_eq!(in_ids(&some[3..], 5), "-");
+    }
 
     #[test]
     fn sources_are_shown_in_short_words() {

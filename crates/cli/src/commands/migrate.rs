@@ -177,8 +177,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Res
         report(ui, &migration, is_written)?;
     }
     if !is_written && !args.dry_run && done > 0 {
-        let skills = count(done, "skill");
-        return Err(not_written(consent, &skills, "`--yes` writes them without asking"));
+        return Err(not_written(consent, format!("{} would be written", count(done, "skill"))));
     }
     // A plan that finds everything done is not a failure; a skill that was to be written and was not is one.
     let is_done =

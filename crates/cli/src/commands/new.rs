@@ -15,13 +15,12 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::place_args::PlaceArgs;
-use crate::ui::{Ui, escape};
+use crate::ui::Ui;
 
 /// Makes a new skill
 ///
-/// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they
-/// are. They go to the nearest .agents/skills of the project, or to a new one in the working directory; for
-/// the user, to ~/.agents/skills.
+/// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they are. They go to the
+/// nearest .agents/skills of the project, or to a new one in the working directory; for the user, to ~/.agents/skills.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
     /// The name: a-z, 0-9 and single hyphens, at most 64 characters
@@ -48,7 +47,7 @@ enum Template {
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
     let name = standard_name(&args.name)?;
     let places = env.places();
-    let place = match (&args.dir, args.place.owner(&places)) {
+    let place = match (&args.dir, args.place.owner(env)) {
         (Some(dir), _) => env.working_directory().join(dir),
         (None, Owner::Project) => new_skill_place(env),
         (None, Owner::User) => places
@@ -77,7 +76,7 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliErr
         return Ok(ui.answer(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?);
     }
     let shown = directory.display().to_string();
-    writeln!(ui.out(), "made {}", escape(&shown))?;
+    ui.write_planned(None, &format!("made {shown}"))?;
     ui.hint(&format!("write its description and instructions, then run `rep check {shown}`"))?;
     Ok(Exit::Success)
 }

@@ -17,7 +17,7 @@ use repertoire_model::text::count;
 
 use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::ui::{Align, Style, Table, Ui, escape};
 use crate::wire::{Library, Workspace};
 use repertoire_app::review::{record_approval, recovered_library};
 
@@ -38,8 +38,7 @@ pub(crate) enum ReviewAction {
         #[arg(long)]
         all: bool,
     },
-    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect
-    /// on trigger evals
+    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect on trigger evals
     Show(OneArgs),
     /// Approves a proposal: its files are written, all at once
     Approve(ApproveArgs),
@@ -160,18 +159,17 @@ fn list(ui: &mut Ui, library: &Library, reviewer: &Reviewer<'_>, all: bool) -> R
         writeln!(ui.err(), "no proposals wait for a decision")?;
         return hint_elsewhere(ui, elsewhere);
     }
-    let column = |heading, align| Column { heading, align, style: None };
     let mut columns = vec![
-        column("ID", Align::Right),
-        column("SKILL", Align::Left),
-        column("KIND", Align::Left),
-        column("STATE", Align::Left),
-        column("AUTHOR", Align::Left),
-        column("TIME", Align::Left),
-        column("JUSTIFICATION", Align::Elastic),
+        ("ID", Align::Right, None),
+        ("SKILL", Align::Left, None),
+        ("KIND", Align::Left, None),
+        ("STATE", Align::Left, None),
+        ("AUTHOR", Align::Left, None),
+        ("TIME", Align::Left, None),
+        ("JUSTIFICATION", Align::Elastic, None),
     ];
     if all {
-        columns.insert(6, column("DIRECTORY", Align::Left));
+        columns.insert(6, ("DIRECTORY", Align::Left, None));
     }
     let mut table = Table::new(columns);
     for proposal in &proposals {
@@ -240,9 +238,7 @@ fn show(
         }
     }
     writeln!(ui.out())?;
-    for line in content.diff.lines() {
-        ui.write_planned(Style::of_diff_line(line), line)?;
-    }
+    ui.write_diff_lines(&content.diff)?;
     writeln!(ui.out(), "\ninstructions: {} tokens before, {} after", tokens.before, tokens.after)?;
     if content.check.is_empty() {
         writeln!(ui.out(), "check: nothing to report")?;
@@ -309,11 +305,9 @@ fn approve(
     expect_here(library, reviewer, &proposal)?;
     let directory = directory_of(reviewer.new_skills, &proposal).filter(|_| is_new(&proposal));
     let shown = directory.as_ref().map(|directory| workspace.shown(&directory.display().to_string()));
-    let shown = shown.map(|directory| escape(&directory).into_owned());
+    let shown = shown.map(|directory| ui.shown(&directory));
     if !ui.is_json() && !args.yes {
-        for line in proposal.content.diff.lines() {
-            ui.write_planned(Style::of_diff_line(line), line)?;
-        }
+        ui.write_diff_lines(&proposal.content.diff)?;
     }
     let question = match &shown {
         Some(directory) => format!("Apply proposal {}, a new skill in {directory}?", args.id),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire::Entry;
 use repertoire::change::{ChangeSteps, read_installed};
 use repertoire_clients::link::{LinkKind, links_to};
 use repertoire_clients::{Owner, Places};
@@ -17,7 +18,7 @@ use crate::complete::skill_names;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::place_args::PlaceArgs;
-use crate::ui::{Consent, Style, Ui, escape};
+use crate::ui::{Consent, Style, Ui};
 use crate::wire::Workspace;
 
 /// Removes skills that `rep add` added
@@ -37,12 +38,6 @@ pub(crate) struct RemoveArgs {
     /// Remove without asking
     #[arg(long, short)]
     yes: bool,
-}
-
-impl RemoveArgs {
-    fn owner(&self, workspace: &Workspace) -> Owner {
-        self.place.owner(&workspace.env.places())
-    }
 }
 
 /// A skill to remove.
@@ -65,7 +60,7 @@ fn remove(
     args: &RemoveArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = workspace.installation(args.owner(workspace))?;
+    let installation = workspace.installation(args.place.owner(&workspace.env))?;
     let lock = Lock::read(&installation.lock)?;
     let mut names: BTreeSet<SkillName> = BTreeSet::new();
     for word in &args.names {
@@ -75,7 +70,7 @@ fn remove(
     let removals: Vec<Removal> = names
         .iter()
         .filter_map(|name| lock.get(name.as_str()))
-        .map(|locked| removal(&installation, &places, args.owner(workspace), locked))
+        .map(|locked| removal(&installation, &places, args.place.owner(&workspace.env), locked))
         .collect::<Result<_, _>>()?;
     let loss = removals.iter().find_map(|removal| Some((&removal.change.name, removal.loss.as_ref()?)));
     if let Some((name, loss)) = loss.filter(|_| !args.force) {
@@ -84,26 +79,24 @@ fn remove(
     }
     for removal in &removals {
         for path in [&removal.directory].into_iter().chain(&removal.links) {
-            let shown = path.strip_prefix(&installation.base).unwrap_or(path).display();
+            let shown = workspace.shown(&path.display().to_string());
             ui.write_planned(Some(Style::Removed), &format!("- {shown}"))?;
         }
     }
     let consent = ui.consent(&format!("remove {}?", count(removals.len(), "skill")), args.yes)?;
     if consent != Consent::Given {
-        let what = format!("{} would be removed", count(removals.len(), "skill"));
-        return Err(not_written(consent, &what, "`--yes` removes them without asking"));
+        return Err(not_written(consent, format!("{} would be removed", count(removals.len(), "skill"))));
     }
     guard.begin();
     let links: Vec<PathBuf> = removals.iter().flat_map(|removal| removal.links.clone()).collect();
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();
     let lock = workspace.begin(&installation)?;
-    let others =
-        workspace.added_links(args.owner(workspace), LinkKind::Link, std::iter::empty(), &links)?.change;
+    let others = workspace
+        .added_links(args.place.owner(&workspace.env), LinkKind::Link, std::iter::empty(), &links)?
+        .change;
     let change = Change { skills, others: ChangeSteps { command: "rep remove", ..others } };
-    for note in workspace.apply(&lock, &installation, &change)? {
-        ui.warn(&note)?;
-    }
+    ui.warn_all(&workspace.apply(&lock, &installation, &change)?)?;
     let (left, links): (Vec<PathBuf>, Vec<PathBuf>) = links.into_iter().partition(|link| link.is_symlink());
     for link in &left {
         ui.warn(&format!("the link {} could not be removed; remove it by hand", link.display()))?;
@@ -114,8 +107,7 @@ fn remove(
         ui.write_json(&json!({"removed": removed, "links": links}))?;
         return Ok(exit);
     }
-    let line = ui.paint(Style::Good, &format!("removed {}", escape(&removed.join(", "))));
-    writeln!(ui.out(), "{line}")?;
+    ui.write_planned(Some(Style::Good), &format!("removed {}", removed.join(", ")))?;
     Ok(exit)
 }
 
@@ -140,20 +132,32 @@ fn named(
             return Ok(found);
         }
     }
-    let owner = args.owner(workspace);
+    let owner = args.place.owner(&workspace.env);
     let other = Owner::user_if(owner == Owner::Project);
     let is_other = workspace
         .installation(other)
         .is_ok_and(|installation| Lock::read(&installation.lock).is_ok_and(|lock| lock.get(word).is_some()));
     let error = CliError::no(format!("no skill or source `{word}` was added"));
-    Err(match is_other {
-        true => error.hint(format!(
-            "it is one of the {}: run `rep remove{} {word}`",
-            other.as_str(),
-            workspace.env.places().option(other)
+    if is_other {
+        let option = workspace.env.places().option(other);
+        return Err(
+            error.hint(format!("it is one of the {}: run `rep remove{option} {word}`", other.as_str()))
+        );
+    }
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let is_meant = |entry: &&Entry| entry.name().as_str() == word || entry.qualified_name() == word;
+    let found = library.snapshot.entries().iter().filter(is_meant);
+    let found: Vec<String> = found.map(|entry| workspace.shown(entry.directory())).collect();
+    Err(match found.is_empty() {
+        true => {
+            let unknown = library.find_any(word).err();
+            let hints = unknown.iter().flat_map(CliError::hints).cloned();
+            hints.fold(error, CliError::hint)
+        }
+        false => error.hint(format!(
+            "`rep add` did not install it: delete {}, or use the program that installed it",
+            found.join(" or ")
         )),
-        false => error
-            .hint("`rep add` did not install it: delete its directory, or use the program that installed it"),
     })
 }
 

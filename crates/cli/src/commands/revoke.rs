@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, escape};
+use crate::ui::Ui;
 use crate::wire::Workspace;
 
 /// Revokes the approval of a skill, so that it can no longer run anything
@@ -27,8 +27,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RevokeArgs) -> Resu
         return Ok(ui.answer(&json!({"name": args.name, "directories": directories}))?);
     }
     for approval in &revoked {
-        let line = escape(&format!("{}: revoked ({})", approval.name, approval.directory)).into_owned();
-        writeln!(ui.out(), "{line}")?;
+        ui.write_planned(None, &format!("{}: revoked ({})", approval.name, approval.directory))?;
     }
     Ok(Exit::Success)
 }

@@ -162,7 +162,8 @@ fn write(ui: &mut Ui, workspace: &Workspace, result: &SearchResult) -> Result<()
     let room = ui.width().saturating_sub(INDENT + LABEL + GAP);
     for (label, text) in lines {
         let label = ui.paint(Style::Faint, &format!("{label:<LABEL$}"));
-        writeln!(ui.out(), "{:INDENT$}{label}  {}", "", cut(&escape(&text), room))?;
+        let text = ui.shown(&text);
+        writeln!(ui.out(), "{:INDENT$}{label}  {}", "", cut(&text, room))?;
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use clap::Args;
 use repertoire::change::{ChangeSteps, read_installed};
 use repertoire_clients::link::LinkKind;
-use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, locked_files};
 use serde_json::{Value, json};
@@ -73,7 +72,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs) -> Result
 }
 
 fn sync(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let owner = args.place.owner(&workspace.env.places());
+    let owner = args.place.owner(&workspace.env);
     let installation = workspace.installation(owner)?;
     let lock = Lock::read(&installation.lock)?;
     if lock.is_empty() && !installation.lock.is_file() {
@@ -101,17 +100,12 @@ fn sync(ui: &mut Ui, workspace: &Workspace, args: &SyncArgs, guard: &ChangeGuard
         let change = changes.iter().find(|change| change.name == locked.name);
         (&locked.name, change.and_then(|change| change.after.as_ref()))
     });
-    let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
-        files.is_some() || installation.directory(name).is_dir()
-    };
     let kind = if args.frozen { LinkKind::Planned } else { LinkKind::Link };
-    let new = workspace.added_links(owner, kind, linked.filter(is_there), &[])?;
+    let new = workspace.added_links(owner, kind, linked, &[])?;
     let mut links: Vec<String> = new.links.into_iter().map(|link| link.path).collect();
     if let Some(writer_lock) = writer_lock {
         let change = Change { skills: changes, others: ChangeSteps { command: "rep sync", ..new.change } };
-        for note in workspace.apply(&writer_lock, &installation, &change)?.iter().chain(&new.notes) {
-            ui.warn(note)?;
-        }
+        ui.warn_all(workspace.apply(&writer_lock, &installation, &change)?.iter().chain(&new.notes))?;
     } else {
         for link in std::mem::take(&mut links) {
             ui.warn(&format!("the link {link} is missing, which a client needs; `rep sync` makes it"))?;
@@ -150,7 +144,7 @@ fn restored(
     let (store, home) = (workspace.content_store(), workspace.env.home());
     let advice = || {
         let places = workspace.env.places();
-        let option = places.option(args.place.owner(&places));
+        let option = places.option(args.place.owner(&workspace.env));
         let (add, name, remove) = (add_command(locked, option), &locked.name, format!("rep remove{option}"));
         match skill.drift {
             // An edited skill is not replaced by `rep add`.

@@ -13,15 +13,16 @@ use crate::wire::Workspace;
 
 /// Takes back the last change
 ///
-/// That is the last one of this project or of the user's own files, by connect, link, adopt, add, update,
-/// remove, disable, a switch on the page or an approved proposal that wrote files here; the next `rep undo`
-/// takes back the one before. Files that are as the change left them get every byte back, and files that it
-/// made go. In a client's configuration that was changed since, only the entry or the switch is taken out;
-/// any other file that was changed since is named, and nothing is done. Connections, links, gathered copies
-/// and switches can be taken back for ever, the rest for 30 days and up to 50 changes.
+/// That is the last one of this project or of the user's own files, by connect, link, adopt, add, update, remove, disable, a
+/// switch on the page or an approved proposal that wrote files here; the next `rep undo` takes back the one before. Files that
+/// are as the change left them get every byte back, and files that it made go. In a client's configuration that was changed
+/// since, only the entry or the switch is taken out; any other file that was changed since is named, and nothing is done.
+/// Connections, links, gathered copies and switches can be taken back for ever, the rest for 30 days and up to 50 changes.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
-    /// The number of the change, as --list has it
+    /// The number of the change, as --list has it now
+    ///
+    /// Numbers count from the newest change, so every change and every `rep undo` gives the older ones others.
     #[arg(value_name = "N", conflicts_with = "list")]
     number: Option<usize>,
     /// List all changes with their places, and every connection, link and gathered skill
@@ -79,12 +80,15 @@ fn undo(ui: &mut Ui, workspace: &Workspace, args: &UndoArgs, guard: &ChangeGuard
         ui.write_json(&UndoView { change: change.view.clone(), paths, left_alone, taken_back })?;
     } else if taken_back {
         ui.write_planned(Some(Style::Good), &format!("took back {words}"))?;
+        let is_numbered = |change: &&ListedChange| change.view.number.is_some();
+        if args.number.is_some() && changes.iter().filter(is_numbered).nth(1).is_some() {
+            ui.hint("the other changes have new numbers now: `rep undo --list`")?;
+        }
     }
     if taken_back || args.dry_run {
         return Ok(exit);
     }
-    let what = format!("{words} would be taken back");
-    Err(not_written(consent, &what, "`--yes` takes it back without asking"))
+    Err(not_written(consent, format!("{words} would be taken back")))
 }
 
 /// Shows what is done. The records of this program are left out.

@@ -10,10 +10,7 @@ use clap::Args;
 use repertoire::change::ChangeSteps;
 use repertoire::store::keep_skill;
 use repertoire_app::install::{checks, named};
-use repertoire_clients::Owner;
 use repertoire_clients::link::{LinkKind, links_to};
-use repertoire_model::SkillName;
-use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange};
 use serde_json::{Value, json};
 
@@ -61,12 +58,6 @@ pub(crate) struct UpdateArgs {
     yes: bool,
 }
 
-impl UpdateArgs {
-    fn owner(&self, workspace: &Workspace) -> Owner {
-        self.place.owner(&workspace.env.places())
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &UpdateArgs) -> Result<Exit, CliError> {
     guarded(ui, |ui, guard| {
@@ -84,8 +75,13 @@ fn update(
     args: &UpdateArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let (installation, checks) =
-        checks(workspace, ui.git_prompt(), &args.names, args.owner(workspace), args.token_file.as_deref())?;
+    let (installation, checks) = checks(
+        workspace,
+        ui.git_prompt(),
+        &args.names,
+        args.place.owner(&workspace.env),
+        args.token_file.as_deref(),
+    )?;
     let rename = if args.rename { Rename::Follow } else { Rename::Report };
     let mut steps = plan::steps(ui, workspace, args.token_file.as_deref(), &installation, checks, rename)?;
     for step in &steps {
@@ -106,8 +102,9 @@ fn update(
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
         let places = workspace.env.places();
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
-        let old =
-            old.flat_map(|name| links_to(&places, args.owner(workspace), &installation.directory(name)));
+        let old = old.flat_map(|name| {
+            links_to(&places, args.place.owner(&workspace.env), &installation.directory(name))
+        });
         let old_links: Vec<PathBuf> = old.collect();
         let lock = workspace.begin(&installation)?;
         let linked = steps.iter().map(|step| {
@@ -115,21 +112,12 @@ fn update(
             let change = changes.iter().find(|change| change.name == *name);
             (name, change.and_then(|change| change.after.as_ref()))
         });
-        let is_there = |(name, files): &(&SkillName, Option<&SkillFiles>)| {
-            files.is_some() || installation.directory(name).is_dir()
-        };
-        let new = workspace.added_links(
-            args.owner(workspace),
-            LinkKind::Link,
-            linked.filter(is_there),
-            &old_links,
-        )?;
+        let new =
+            workspace.added_links(args.place.owner(&workspace.env), LinkKind::Link, linked, &old_links)?;
         links = new.links.into_iter().map(|link| link.path).collect();
         notes = new.notes;
         let change = Change { skills: changes, others: ChangeSteps { command: "rep update", ..new.change } };
-        for note in workspace.apply(&lock, &installation, &change)?.iter().chain(&notes) {
-            ui.warn(note)?;
-        }
+        ui.warn_all(workspace.apply(&lock, &installation, &change)?.iter().chain(&notes))?;
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
                 // The lock names them once the conflict is resolved.
@@ -145,14 +133,14 @@ fn update(
         let skills: Vec<Value> = steps.iter().map(|step| report::described(step, is_done)).collect();
         ui.write_json(&json!({ "skills": skills }))?;
     } else {
-        report::summary(ui, &installation, &steps, is_done)?;
+        report::summary(ui, workspace, &installation, &steps, is_done)?;
         if !links.is_empty() {
             writeln!(ui.out(), "linked for other clients: {}", escape(&links.join(", ")))?;
         }
     }
     if !is_done && !args.dry_run {
         let what = format!("{} would be updated", count(ready + conflicting, "skill"));
-        return Err(not_written(consent, &what, "`--yes` updates them without asking"));
+        return Err(not_written(consent, what));
     }
     let is_failure = steps.iter().any(Step::is_failure) || !notes.is_empty();
     let is_outdated = args.dry_run && steps.iter().any(Step::is_outdated);
@@ -166,7 +154,7 @@ fn put_resolved_in_place(
     args: &UpdateArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = workspace.installation(args.owner(workspace))?;
+    let installation = workspace.installation(args.place.owner(&workspace.env))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
     let unmerged = if args.force { UnmergedPolicy::Accept } else { UnmergedPolicy::Refuse };
@@ -179,8 +167,7 @@ fn put_resolved_in_place(
     }
     let consent = ui.consent(&format!("put {} in place?", count(changes.len(), "skill")), args.yes)?;
     if consent != Consent::Given {
-        let what = format!("{} would be put in place", count(changes.len(), "skill"));
-        return Err(not_written(consent, &what, "`--yes` does it without asking"));
+        return Err(not_written(consent, format!("{} would be put in place", count(changes.len(), "skill"))));
     }
     guard.begin();
     // The copies may have been edited while the question was asked.
@@ -194,9 +181,7 @@ fn put_resolved_in_place(
     let names: Vec<String> = changes.iter().map(|change| change.name.to_string()).collect();
     let others = ChangeSteps { command: "rep update", ..ChangeSteps::default() };
     let (change, lock) = (Change { skills: changes, others }, workspace.begin(&installation)?);
-    for note in workspace.apply(&lock, &installation, &change)? {
-        ui.warn(&note)?;
-    }
+    ui.warn_all(&workspace.apply(&lock, &installation, &change)?)?;
     for change in &change.skills {
         if !conflicts::discard(&installation, &change.name, |files| Some(files) == change.after.as_ref())? {
             let copy = conflicts::directory(&installation, &change.name);

@@ -34,10 +34,9 @@ const LISTEN: Duration = Duration::from_secs(3_600);
 
 /// Prints each change of the library as it happens
 ///
-/// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's
-/// tokens, and the diagnostics that are new or resolved. It ends when it is interrupted, and watches whatever
-/// `reload.mode` says. With --json, one object per line; see
-/// https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/json.md.
+/// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's tokens, and the
+/// diagnostics that are new or resolved. It ends when it is interrupted, and watches whatever `reload.mode` says. With --json,
+/// one object per line; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/json.md.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {}
 
@@ -242,8 +241,8 @@ fn effects(
             let found = finding.diagnostic;
             let style = if word == "new" { found.severity.into() } else { Style::Good };
             let word = ui.paint(style, &format!("{word} {}[{}]", found.severity.as_str(), found.rule));
-            let path = workspace.shown(&finding.path);
-            writeln!(ui.out(), "  {word} {} ({})", escape(&found.message), escape(&path))?;
+            let text = ui.shown(&format!("{} ({})", found.message, workspace.shown(&finding.path)));
+            writeln!(ui.out(), "  {word} {text}")?;
         }
         if let Some(more @ 1..) = findings.len().checked_sub(MAX_LINES) {
             writeln!(ui.out(), "  and {more} more {word}")?;

@@ -19,19 +19,21 @@ impl Ui {
             |side: &str| if path.starts_with('/') { path.to_owned() } else { format!("{side}/{path}") };
         let from = before.map_or("/dev/null".to_owned(), |_| side("a"));
         let diff = unified(&from, &side("b"), before.unwrap_or_default(), after);
-        for line in diff.lines() {
-            self.write_planned(Style::of_diff_line(line), line)?;
-        }
+        self.write_diff_lines(&diff)?;
         self.flush()
+    }
+
+    /// Writes the lines of a `diff`, where [`Ui::write_diff`] writes.
+    pub(crate) fn write_diff_lines(&mut self, diff: &str) -> io::Result<()> {
+        diff.lines().try_for_each(|line| self.write_planned(Style::of_diff_line(line), line))
     }
 
     /// Writes the first differences between two states of a skill, where [`Ui::write_diff`] writes.
     pub(crate) fn write_skill_diff(&mut self, before: &SkillFiles, after: &SkillFiles) -> io::Result<()> {
         let diff = diff(before, after);
         let number = diff.lines().count();
-        for line in diff.lines().take(MAX_LINES) {
-            self.write_planned(Style::of_diff_line(line), line)?;
-        }
+        let shown: Vec<&str> = diff.lines().take(MAX_LINES).collect();
+        self.write_diff_lines(&shown.join("\n"))?;
         if number > MAX_LINES {
             let more = format!("and {} more lines", number - MAX_LINES);
             self.write_planned(Some(Style::Faint), &more)?;

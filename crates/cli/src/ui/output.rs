@@ -181,6 +181,11 @@ impl Ui {
         self.message(Style::Warning, "warning:", text)
     }
 
+    /// Writes each of `texts` as a warning.
+    pub(crate) fn warn_all<'t>(&mut self, texts: impl IntoIterator<Item = &'t String>) -> io::Result<()> {
+        texts.into_iter().try_for_each(|text| self.warn(text))
+    }
+
     /// Writes a hint, which is not part of the result.
     pub(crate) fn hint(&mut self, text: &str) -> io::Result<()> {
         let text = self.with_options(text);

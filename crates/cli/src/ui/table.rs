@@ -12,10 +12,13 @@ use super::style::Style;
 /// The blanks between two columns.
 const GAP: usize = 2;
 
-/// The fewest columns of the screen a column that gives way is cut to.
-const MIN_ELASTIC: usize = 16;
+/// The fewest columns of the screen that a text behind the names is cut to, before they are.
+const MIN_READABLE: usize = 16;
 
-/// The fewest columns of the screen that any other text is cut to.
+/// The same of the text that gives way first.
+const MIN_ELASTIC: usize = 11;
+
+/// The fewest columns of the screen that any text is cut to.
 const MIN_TEXT: usize = 6;
 
 /// On which side a column's cells stand.
@@ -29,16 +32,8 @@ pub(crate) enum Align {
     Elastic,
 }
 
-/// The heading and shape of a column.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Column {
-    /// The heading.
-    pub heading: &'static str,
-    /// The alignment of its cells.
-    pub align: Align,
-    /// The style of its cells.
-    pub style: Option<Style>,
-}
+/// The heading of a column, the side on which its cells stand, and their style.
+type Column = (&'static str, Align, Option<Style>);
 
 /// Rows of untrusted text under columns.
 pub(crate) struct Table<'a> {
@@ -64,13 +59,14 @@ impl<'a> Table<'a> {
     /// Writes the table, headings first.
     pub(crate) fn write(&self, ui: &mut Ui) -> io::Result<()> {
         let widths = self.widths(ui.width());
-        let headings: Vec<Cow<'_, str>> = self.columns.iter().map(|column| column.heading.into()).collect();
+        let headings: Vec<Cow<'_, str>> =
+            self.columns.iter().map(|(heading, ..)| (*heading).into()).collect();
         let mut line = String::new();
-        self.line(&headings, &widths, |_| Some(Style::Faint), ui, &mut line);
+        self.line(&headings, &widths, Some(Style::Faint), ui, &mut line);
         ui.out().write_all(line.as_bytes())?;
         for row in self.rows() {
             line.clear();
-            self.line(row, &widths, |column| column.style, ui, &mut line);
+            self.line(row, &widths, None, ui, &mut line);
             ui.out().write_all(line.as_bytes())?;
         }
         Ok(())
@@ -81,21 +77,27 @@ impl<'a> Table<'a> {
     }
 
     fn widths(&self, available: usize) -> Vec<usize> {
-        let mut widths: Vec<usize> = self.columns.iter().map(|column| column.heading.width()).collect();
+        let mut widths: Vec<usize> = self.columns.iter().map(|(heading, ..)| heading.width()).collect();
         for row in self.rows() {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(columns(cell));
             }
         }
         let gaps = GAP * widths.len().saturating_sub(1);
-        // The description gives way first, then the widest of the other texts; numbers stay whole.
-        for (give_way, least) in
-            [(&[Align::Elastic][..], MIN_ELASTIC), (&[Align::Elastic, Align::Left], MIN_TEXT)]
-        {
+        // The description gives way first, then the widest of the other texts, and the names, which are the
+        // first of them, last; numbers stay whole.
+        let names = self.columns.iter().position(|(_, align, _)| *align == Align::Left).unwrap_or_default();
+        let (elastic, both) = (&[Align::Elastic][..], &[Align::Elastic, Align::Left][..]);
+        for (first, give_way, least) in [
+            (0, elastic, MIN_READABLE),
+            (names + 1, both, MIN_READABLE),
+            (0, elastic, MIN_ELASTIC),
+            (0, both, MIN_TEXT),
+        ] {
             while widths.iter().sum::<usize>() + gaps > available {
-                let texts = self.columns.iter().zip(&mut widths);
+                let texts = self.columns.iter().zip(&mut widths).skip(first);
                 let texts =
-                    texts.filter(|(column, width)| give_way.contains(&column.align) && **width > least);
+                    texts.filter(|((_, align, _), width)| give_way.contains(align) && **width > least);
                 let Some((_, widest)) = texts.max_by_key(|(_, width)| **width) else { break };
                 *widest -= 1;
             }
@@ -103,18 +105,20 @@ impl<'a> Table<'a> {
         widths
     }
 
-    /// Appends a row to `line`, a buffer that all rows share.
+    /// Appends a row to `line`, a buffer that all rows share. Without a `style`, cells have that of their column.
     fn line(
         &self,
         cells: &[Cow<'_, str>],
         widths: &[usize],
-        style: impl Fn(&Column) -> Option<Style>,
+        style: Option<Style>,
         ui: &Ui,
         line: &mut String,
     ) {
         // Even the least widths may be too much for a very narrow screen, which shows the first columns.
         let mut room = ui.width();
-        for (index, ((column, width), cell)) in self.columns.iter().zip(widths).zip(cells).enumerate() {
+        for (index, (((_, align, own), width), cell)) in
+            self.columns.iter().zip(widths).zip(cells).enumerate()
+        {
             if room == 0 {
                 break;
             }
@@ -123,14 +127,14 @@ impl<'a> Table<'a> {
             let cut = cut(cell, width);
             let padding = width.saturating_sub(columns(&cut));
             let is_last = index + 1 == self.columns.len();
-            if column.align == Align::Right {
+            if *align == Align::Right {
                 blanks(padding, line);
             }
-            match style(column).filter(|_| ui.is_coloured()) {
+            match style.or(*own).filter(|_| ui.is_coloured()) {
                 Some(style) => line.push_str(&ui.paint(style, &cut)),
                 None => line.push_str(&cut),
             }
-            if column.align != Align::Right && !is_last {
+            if *align != Align::Right && !is_last {
                 blanks(padding, line);
             }
             if !is_last {
@@ -172,6 +176,29 @@ pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descriptions_give_way_before_names() {
+        let mut table = Table::new(vec![
+            ("NAME", Align::Left, None),
+            ("TOKENS", Align::Right, None),
+            ("SOURCE", Align::Left, None),
+            ("DESCRIPTION", Align::Elastic, None),
+        ]);
+        for width in [30, 9, 20, 60] {
+            table.cell("x".repeat(width));
+        }
+        for (available, expect) in [
+            (200, [30, 9, 20, 60]),
+            (90, [30, 9, 20, 25]),
+            (80, [30, 9, 19, 16]),
+            (72, [30, 9, 16, 11]),
+            (60, [18, 9, 16, 11]),
+            (40, [9, 9, 8, 8]),
+        ] {
+            assert_eq!(table.widths(available), expect, "{available}");
+        }
+    }
 
     #[test]
     fn cutting_counts_columns_of_the_screen() {

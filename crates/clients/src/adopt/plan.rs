@@ -25,8 +25,7 @@ const MAX_OTHERS: usize = 10_000;
 /// The most hidden files and links that a message names.
 const MAX_NAMED: usize = 3;
 
-/// Returns the names of everything in a directory of a skill that is not one of its files, such as hidden
-/// files and links.
+/// Returns the names of everything in a directory of a skill that is not one of its files, such as hidden files and links.
 pub type OtherFilesReader<'a> = &'a dyn Fn(&Path) -> Result<Vec<String>, String>;
 
 /// The skills that are meant.
@@ -110,8 +109,7 @@ impl<'l> Copy<'l> {
     }
 }
 
-/// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be
-/// moved.
+/// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be moved.
 fn copies<'l>(
     library: OpenLibrary<'l>,
     options: &AdoptOptions,
@@ -265,14 +263,12 @@ fn gathered(
         let places: Vec<String> = copies.iter().map(|copy| paths::shown(base, &copy.path)).collect();
         let places = places.join(", ");
         return Err(if contents.iter().any(|(digest, _)| *digest != contents[0].0) {
-            format!(
-                "its copies differ ({places}); `rep list --duplicates --diff` shows how, and `--from DIR` chooses one"
-            )
+            format!("its copies differ ({places}): say from which directory to take it")
         } else {
             let files = differing(&contents).into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
             format!(
                 "its copies ({places}) have hidden files or links that differ or could not be compared: {files}; \
-                 `--from DIR` chooses one"
+                 say from which directory to take it"
             )
         });
     }

@@ -83,7 +83,7 @@ impl Connection {
         let gone = roots.find(|root| self.is_looked_at(places, root) && !root.is_dir())?;
         let message =
             format!("{title} is offered the skills of {}, which is not there ({path})", gone.display());
-        Some((message, format!("{again} with a `--root` that is there")))
+        Some((message, format!("{again} with directories that are there")))
     }
 
     /// Returns the directories that the server is restricted to, if any.
@@ -104,8 +104,7 @@ impl Connection {
         self.values("--config").first().map(PathBuf::from)
     }
 
-    /// Returns the reason that the server refuses a word among its arguments, and a hint. It reads
-    /// `settings`.
+    /// Returns the reason that the server refuses a word among its arguments, and a hint. It reads `settings`.
     pub fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
@@ -113,12 +112,12 @@ impl Connection {
         if let Some(profile) = self.values("--profile").into_iter().find(|word| !is_profile(word)) {
             let message =
                 format!("{title} starts with the profile `{profile}`, which does not exist ({path})");
-            return Some((message, format!("{again} with a `--profile` that exists")));
+            return Some((message, format!("{again} with a profile that exists")));
         }
         let mut agents = self.values("--agent").into_iter();
         let agent = agents.find(|agent| !settings.agents.contains_key(*agent))?;
         let message = format!("{title} starts for the agent `{agent}`, which is not configured ({path})");
-        Some((message, format!("configure the agent, or {again} with an `--agent` that is configured")))
+        Some((message, format!("configure the agent, or {again} with one that is configured")))
     }
 
     /// Returns the first path outside of the project that the entry of a project names. It is not looked at.
@@ -158,8 +157,7 @@ pub fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path, None)).collect()
 }
 
-/// Returns the connections that a change is about, in the words of [`Connection::in_words`], as far as their
-/// entries are `ours`.
+/// Returns the connections that a change is about, in the words of [`Connection::in_words`], as far as their entries are `ours`.
 pub fn connections_in_words(
     ours: &OwnEntries,
     places: &Places,

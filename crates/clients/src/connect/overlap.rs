@@ -49,8 +49,7 @@ pub fn offered_names(snapshot: &Snapshot) -> BTreeSet<String> {
     snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
-/// Returns the clients of which there is a sign on this machine: in the home directory, or among
-/// `connections`.
+/// Returns the clients of which there is a sign on this machine: in the home directory, or among `connections`.
 pub fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
     let is_connected = |client: &Client| connections.iter().any(|other| other.client.id == client.id);
     CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client)).collect()
@@ -131,12 +130,18 @@ impl ClientFiles {
         // The one place is never to be given up: it is what links lead to.
         let directories: Vec<&PathBuf> =
             overlap.directories.iter().filter(|directory| !directory.ends_with(CANONICAL)).collect();
+        let own_in = |directory: &Path| -> Vec<&PathBuf> {
+            overlap.paths.iter().filter(|path| path.parent() == Some(directory)).collect()
+        };
         for directory in &directories {
             if self.needing(client, directory, overlap, present).is_empty() {
-                let directory = directory.display();
-                return format!(
-                    "no other client needs {directory}: take links there back by their number in `rep undo --list`, and remove copies once their edits are saved"
-                );
+                let (own, directory) = (own_in(directory), directory.display());
+                return match own.iter().any(|path| self.is_ours(path)) {
+                    true => format!("no other client needs the links in {directory}: {UNDO_LINKS}"),
+                    false => format!(
+                        "no other client needs the copies in {directory}: delete them once their edits are saved"
+                    ),
+                };
             }
         }
         let Some(directory) = directories.first() else {
@@ -147,8 +152,7 @@ impl ClientFiles {
         let titles: Vec<&str> = needing.iter().map(|client| client.title()).collect();
         let (titles, shown) = (list(&titles), directory.display());
         let need = if needing.len() == 1 { "needs" } else { "need" };
-        let own = overlap.paths.iter().filter(|path| path.parent() == Some(directory));
-        let own: Vec<&PathBuf> = own.collect();
+        let own = own_in(directory);
         let unconnected = needing.iter().map(|client| client.id).filter(|id| !self.connected.contains(id));
         let unconnected = unconnected.collect::<Vec<_>>().join(" ");
         if unconnected.is_empty() && own.iter().all(|path| self.is_ours(path)) {

@@ -272,7 +272,7 @@ impl Planner<'_> {
 fn broken(client: &Client, path: &Path, fault: EditFault) -> Error {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
     Error::refused(format!("{} is left alone{line}: {}", path.display(), fault.message))
-        .hint(format!("repair it, or add by hand what `rep connect {} --dry-run` shows", client.id))
+        .hint(format!("repair it, or add by hand what a dry run of `rep connect {}` shows", client.id))
 }
 
 fn no_file(client: &Client, owner: Owner) -> Error {
@@ -285,7 +285,7 @@ fn no_file(client: &Client, owner: Owner) -> Error {
             let others = CLIENTS.iter().filter(|client| !client.project.is_empty());
             let others: Vec<&str> = others.map(|client| client.id).collect();
             Error::invalid(format!("{} has no configuration of a project", client.title()))
-                .hint("leave --project out to register it for all projects of the user")
+                .hint("register it for all projects of the user")
                 .hint(format!("these have one: {}", others.join(", ")))
         }
     }
@@ -294,22 +294,19 @@ fn no_file(client: &Client, owner: Owner) -> Error {
 fn unknown_shape(client: &Client) -> Error {
     let others = CLIENTS.iter().filter(|client| client.http.is_some()).map(|client| client.id);
     let others: Vec<&str> = others.collect();
-    Error::invalid(format!("`--http` is not supported for {}", client.title()))
-        .hint("without --http the client starts the server itself")
-        .hint(format!("`--http` is supported for: {}", others.join(", ")))
+    Error::invalid(format!("HTTP is not supported for {}", client.title()))
+        .hint("without an address the client starts the server itself")
+        .hint(format!("HTTP is supported for: {}", others.join(", ")))
 }
 
 fn no_reference(client: &Client) -> Error {
     Error::refused(format!("{} reads no environment variable in the header of a server", client.title()))
-        .hint(format!(
-            "run `rep connect {} --http` with the address alone, and write the header into its file",
-            client.id
-        ))
+        .hint("connect it with the address alone, and write the header into its file")
 }
 
 fn not_ours(path: &Path, options: &ConnectOptions) -> Error {
     Error::refused(format!("{} has a server `{}` that is not Repertoire's", path.display(), options.name))
-        .hint("`--name OTHER` registers the server under another name")
+        .hint("register the server under another name")
 }
 
 /// Returns the file at `path`, links resolved, with its text.

@@ -96,7 +96,8 @@ fn lasting(owner: Owner, project: &Path, path: &Path) -> PathBuf {
 /// Returns how this program is started, and where it is: by its name where that is found first, and else by its path.
 fn program(environment: &Environment) -> Result<(PathBuf, PathBuf), Error> {
     let executable = environment.executable.as_ref().ok_or_else(|| {
-        Error::invalid("it is not known which file this program is").hint("name it with --command")
+        Error::invalid("it is not known which file this program is")
+            .hint("name the program that clients start")
     })?;
     let file = if cfg!(windows) { "rep.exe" } else { PROGRAM };
     let first =

@@ -90,9 +90,7 @@ fn place_of(client: &str) -> Option<SwitchPlace> {
 /// Returns the file with the switch of `client` for `owner`, or why there is not one.
 pub(super) fn switch_file(places: &Places, owner: Owner, client: &Client) -> Result<PathBuf, String> {
     if client.id == "codex" && owner == Owner::Project {
-        let reason =
-            "it has this switch only in the user's configuration, which `rep disable --client codex` changes";
-        return Err(reason.to_owned());
+        return Err("it has this switch only in the user's configuration".to_owned());
     }
     let files = match (client.id, owner) {
         ("claude-code", Owner::User) => places.path(owner, "$CLAUDE/settings.json").into_iter().collect(),

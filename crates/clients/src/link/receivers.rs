@@ -52,8 +52,8 @@ pub fn chosen(
         } else if connected == ConnectedClients::LeftOut && to_all.contains(client.id) {
             skip(
                 format!(
-                    "{} is connected to the MCP server, which offers it every skill, and needs no links; --force makes \
-                     them all the same",
+                    "{} is connected to the MCP server, which offers it every skill, and needs no links unless they are \
+                     forced",
                     client.title(),
                 ),
                 is_named,

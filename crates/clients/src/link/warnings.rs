@@ -51,16 +51,16 @@ pub fn warnings(
     warnings
 }
 
-/// Returns the warnings about clients that read some of the skills `names` twice because of links that were
-/// made.
-pub fn warnings_after(library: OpenLibrary<'_>, places: &Places, names: &BTreeSet<String>) -> Vec<Warning> {
+/// Returns the titles of the clients that read some of the skills `names` twice because of links that were made.
+pub fn reading_twice(
+    library: OpenLibrary<'_>,
+    places: &Places,
+    names: &BTreeSet<String>,
+) -> Vec<&'static str> {
     let connections = connections(&OwnEntries::new(places), places);
     let files = ClientFiles::new(library, places, &connections, BTreeMap::new(), &[]);
     let present = present(places, &connections);
     let there = present.iter().filter(|client| places.is_there(client));
-    let warning = |client: &&'static Client| {
-        let (message, hint) = files.read_twice(client, names, &present)?;
-        Some(Warning { message, hint })
-    };
-    there.filter_map(warning).collect()
+    let twice = there.filter(|client| files.read_twice(client, names, &present).is_some());
+    twice.map(|client| client.title()).collect()
 }

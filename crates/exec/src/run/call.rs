@@ -27,7 +27,7 @@ use crate::approval::decide::{ApprovalRules, RunRequest};
 use crate::{Cancel, ExecError, ExecErrorKind, GitUser, Job, RunEnding, environment};
 
 /// The note on a failed script that may need packages.
-const NO_PACKAGES: &str = "It runs without the network, so `uv` fetches neither packages nor interpreters for it. A person can run it with `rep run --network`, or make it a tool that declares `network`.";
+const NO_PACKAGES: &str = "It runs without the network, so `uv` fetches neither packages nor interpreters for it. A person can give it the network with `rep run`, or make it a tool that declares `network`.";
 
 /// Runs a tool of a skill.
 pub(super) async fn run_tool(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use repertoire_model::patch::{SkillFiles, bundle};
 
-use super::done::{end, milliseconds, recorded_bundles};
+use super::done::{end, keep_removed, milliseconds, record, recorded_bundles};
 use super::installed::InstalledSkill;
 use super::journal::{Journal, JournalSkill, named_bundles};
 use super::parallel::in_parallel;
@@ -32,8 +32,7 @@ pub struct ChangeSteps<'c> {
     pub undoes: Option<u64>,
     /// The skills that change.
     pub skills: Vec<SkillStep<'c>>,
-    /// The other steps, which are taken in this order once the skills are in place. No two are about the same
-    /// file.
+    /// The other steps, which are taken in this order once the skills are in place. No two are about the same file.
     pub steps: Vec<PathStep>,
 }
 
@@ -46,8 +45,7 @@ pub struct SkillStep<'c> {
     pub before: Option<Cow<'c, SkillFiles>>,
     /// Its files as they will be; none if it is removed.
     pub after: Option<Cow<'c, SkillFiles>>,
-    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`]
-    /// has it.
+    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
     pub others: Cow<'c, [String]>,
 }
 
@@ -67,7 +65,7 @@ impl From<Error> for FailedChange {
 }
 
 /// Takes the steps of `change`, all of them or none. The caller holds `lock` since it read what is as before.
-/// The change is recorded.
+/// The change is recorded; if that fails, returns the reason, for which it cannot be taken back.
 ///
 /// Fails with [`ErrorKind::FileChanged`](crate::ErrorKind::FileChanged) or
 /// [`ErrorKind::AlreadyThere`](crate::ErrorKind::AlreadyThere) if a skill, a file, a link or a directory is
@@ -77,9 +75,9 @@ pub fn apply(
     place: &ChangePlace,
     store: &LazyStore,
     change: &ChangeSteps<'_>,
-) -> Result<(), FailedChange> {
+) -> Result<Option<Error>, FailedChange> {
     if change.skills.is_empty() && change.steps.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     change.steps.iter().try_for_each(PathStep::expect_file)?;
     if !change.skills.is_empty() {
@@ -102,18 +100,19 @@ pub fn apply(
         is_undo: false,
     };
     journal.write(place)?;
-    if let Err(error) = carry_out(change, &mut journal) {
+    let outcome = carry_out(change, &mut journal);
+    if let Err(error) = outcome.and_then(|()| keep_removed(place, &journal)) {
         let undo = undo(place, store, &mut journal).err().map(Box::new);
         return Err(FailedChange { error, undo });
     }
+    let recorded = record(place, &journal);
     // A journal that stays is that of a completed change, which the next command finds to be so.
     let _ = end(place, &journal);
-    Ok(())
+    Ok(recorded.err())
 }
 
-/// Stores the files of the skills as they are, which are needed to undo the change, and as they will be,
-/// which are needed to complete it, so that they survive a power failure. What earlier changes stored and
-/// nothing names any more is removed before.
+/// Stores the files of the skills as they are, which are needed to undo the change, and as they will be, which are needed to
+/// complete it, so that they survive a power failure. What earlier changes stored and nothing names any more is removed before.
 fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>) -> Result<(), Error> {
     let store = store.get()?;
     let named = place.journal.parent().and_then(|directory| {

@@ -1,8 +1,7 @@
 //! The record of changes that were carried out, from which they are taken back.
 //!
-//! Of a file it holds digests and the pieces that the change put in or took out, never the rest. The content
-//! of skills is in the store, and a skill that was removed lies beside the journals with everything that was
-//! in its directory.
+//! Of a file it holds digests and the pieces that the change put in or took out, never the rest. The content of skills is in the
+//! store, and a skill that was removed lies beside the journals with everything that was in its directory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,8 +33,7 @@ const MOST: usize = 50;
 /// The most bytes of their records, roughly.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// The commands whose changes stay recorded until they are taken back, because what they made stands in files
-/// of other programs.
+/// The commands whose changes stay recorded until they are taken back, because what they made stands in files of other programs.
 const STANDING: [&str; 4] = ["rep connect", "rep link", "rep adopt", "rep disable"];
 
 /// The command that takes changes back.
@@ -101,7 +99,7 @@ impl DoneState {
                 Self::of(found.map(|bytes| Digest::of(&bytes).to_string()), &file.before, &file.after)
             }
             // A link may stand where it was.
-            PathStep::Move { to, .. } if to.is_dir() => Self::Made,
+            PathStep::Move { to, .. } if is_directory(to) => Self::Made,
             step if step.reversed().is_ready().unwrap_or_default() => Self::Made,
             step if step.is_ready().unwrap_or_default() => Self::Back,
             _ => Self::Changed,
@@ -192,8 +190,7 @@ pub fn record_change(place: &ChangePlace, change: DoneChange) -> Result<(), Erro
     Ok(())
 }
 
-/// Takes the changes out that are too many or too old at `now`, and returns them. The others are sorted, the
-/// newest first.
+/// Takes the changes out that are too many or too old at `now`, and returns them. The others are sorted, the newest first.
 fn expire(changes: &mut Vec<DoneChange>, now: u64) -> Vec<DoneChange> {
     changes.sort_by_key(|change| Reverse(change.time));
     let undone = undone(changes);
@@ -214,26 +211,57 @@ pub fn undone(changes: &[DoneChange]) -> BTreeSet<(String, u64)> {
     changes.iter().filter_map(|change| Some((change.place.clone(), change.undoes?))).collect()
 }
 
+/// Returns `true` if a directory is at `path`, and not a link to one.
+fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}
+
 /// Returns where the directory of the skill at `index` lies since a change at `time` removed it.
 pub(super) fn kept(place: &ChangePlace, time: u64, index: usize) -> PathBuf {
     place.file(&format!("{time}.kept")).join(index.to_string())
 }
 
-/// Ends the change of `journal`, which was carried out: it is recorded, and the journal is removed. What
-/// cannot be recorded was changed all the same.
-pub(super) fn end(place: &ChangePlace, journal: &Journal) -> Result<(), Error> {
+/// Moves the directories of the skills that the change of `journal` removed to where they are kept: all of
+/// them, or none. After a crash some lie there already.
+pub(super) fn keep_removed(place: &ChangePlace, journal: &Journal) -> Result<(), Error> {
+    // What takes a change back is not taken back itself.
+    if journal.command == UNDO {
+        return Ok(());
+    }
+    let removed = journal.skills.iter().enumerate().filter(|(_, skill)| skill.after.is_none());
+    let paths = removed.map(|(index, skill)| {
+        (removed_directory(&skill.directory), kept(place, journal.time, index), &skill.directory)
+    });
+    let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for (aside, kept, directory) in paths.filter(|(aside, ..)| aside.symlink_metadata().is_ok()) {
+        match move_directory(&aside, &kept) {
+            // A copy to another file system is there as a whole, even if the original cannot be deleted.
+            Err(error) if !is_directory(&kept) => {
+                for (aside, kept) in moved {
+                    // Of one that cannot be moved back, the files come from the store.
+                    let _ = move_directory(&kept, &aside);
+                }
+                return Err(Error::io("keep", directory, error));
+            }
+            _ => moved.push((aside, kept)),
+        }
+    }
+    Ok(())
+}
+
+/// Records the change of `journal`, which was carried out.
+pub(super) fn record(place: &ChangePlace, journal: &Journal) -> Result<(), Error> {
     let Journal { time, command, about, undoes, .. } = journal.clone();
     let mut change = DoneChange { time, command, about, undoes, ..DoneChange::default() };
-    // What takes a change back is not taken back itself.
     if journal.command != UNDO {
-        for (index, skill) in journal.skills.iter().enumerate().filter(|(_, skill)| skill.after.is_none()) {
-            // After a crash it lies there already.
-            let _ = move_directory(&removed_directory(&skill.directory), &kept(place, time, index));
-        }
         change.skills.clone_from(&journal.skills);
         journal.steps.iter().for_each(|step| change.add(step));
     }
-    let _ = record_change(place, change);
+    record_change(place, change)
+}
+
+/// Ends the change of `journal`: what it removed is deleted, unless it is kept, and so is the journal.
+pub(super) fn end(place: &ChangePlace, journal: &Journal) -> Result<(), Error> {
     discard_removed(&journal.skills);
     Journal::remove(place)
 }
@@ -270,6 +298,19 @@ mod tests {
             steps,
             ..DoneChange::default()
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_the_directory_that_was_moved_there() {
+        let base = tempfile::tempdir().unwrap();
+        let (from, to) = (base.path().join("from"), base.path().join("to"));
+        std::os::unix::fs::symlink(base.path(), &to).unwrap();
+        let step = PathStep::Move { from, to: to.clone() };
+        assert_eq!(DoneState::of_step(&step), DoneState::Changed);
+        fs::remove_file(&to).unwrap();
+        fs::create_dir(&to).unwrap();
+        assert_eq!(DoneState::of_step(&step), DoneState::Made);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use repertoire_model::Digest;
 use repertoire_model::patch::{SkillFiles, bundle};
 
-use super::done::end;
+use super::done::{end, keep_removed, record};
 use super::installed::{InstalledSkill, read_installed};
 use super::journal::{ENDING, Journal, JournalSkill};
 use super::path_step::PathStep;
@@ -37,9 +37,8 @@ pub enum RecoveryEnd {
     Abandoned(Vec<PathBuf>),
 }
 
-/// Completes or undoes an interrupted change at `place`; `None` if there is not one, or another process is at
-/// it. `store` is only opened for a change of skills that has to be completed or undone; if that fails, the
-/// change stays interrupted.
+/// Completes or undoes an interrupted change at `place`; `None` if there is not one, or another process is at it. `store` is only
+/// opened for a change of skills that has to be completed or undone; if that fails, the change stays interrupted.
 pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     // Without a journal, which is the rule, nothing is locked.
     if !place.file(ENDING).is_file() {
@@ -66,7 +65,10 @@ pub fn begin(place: &ChangePlace, store: &LazyStore) -> Result<WriterLock, Error
 
 fn recover_locked(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     let Some(mut journal) = Journal::read(place)? else { return Ok(None) };
-    let outcome = if !journal.is_undo && complete(store, &journal)? {
+    let is_complete = !journal.is_undo && complete(store, &journal)? && keep_removed(place, &journal).is_ok();
+    let outcome = if is_complete {
+        // What cannot be recorded was changed all the same.
+        let _ = record(place, &journal);
         end(place, &journal)?;
         RecoveryEnd::Completed
     } else {
@@ -104,8 +106,7 @@ pub(super) fn undo(
     let end = if abandoned.is_empty() {
         if !journal.is_undo {
             journal.is_undo = true;
-            // On a full disk this fails, and what is undone may be redone by the next command: all of it or
-            // nothing, too.
+            // On a full disk this fails, and what is undone may be redone by the next command: all of it or nothing, too.
             let _ = journal.write(place);
         }
         steps.iter().rev().try_for_each(SkillRecovery::take)?;

@@ -398,9 +398,16 @@ impl Snapshot {
         self.named(name).iter().find(|entry| &*entry.source == source)
     }
 
-    /// Returns the names of active skills nearest to `query`, best first.
+    /// Returns the names of active skills nearest to `query`, best first, which is one whose directory is called so.
     fn nearest(&self, query: &str) -> Vec<&SkillName> {
-        nearest_among(query, self.active().map(Entry::name))
+        let mut near = nearest_among(query, self.active().map(Entry::name));
+        let is_its_directory =
+            |entry: &&Entry| Path::new(&*entry.path).file_name().is_some_and(|it| it == query);
+        if let Some(entry) = self.active().find(is_its_directory) {
+            near.retain(|name| *name != entry.name());
+            near.insert(0, entry.name());
+        }
+        near
     }
 }
 

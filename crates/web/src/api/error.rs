@@ -73,7 +73,7 @@ impl From<WriteRefusal> for ApiError {
     fn from(refusal: WriteRefusal) -> Self {
         let (code, message) = match refusal {
             WriteRefusal::ReadOnly => {
-                ("read_only", "this server is read only; send a token, or use `rep dashboard --allow-write`")
+                ("read_only", "this server is read only; send a token, or decide with `rep proposal`")
             }
             WriteRefusal::NotReviewer => (
                 "not_reviewer",

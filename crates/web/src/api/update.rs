@@ -24,8 +24,7 @@ pub(crate) async fn get(
 pub(crate) async fn update(ctx: &RequestContext, name: &str) -> Result<UpdateView, ApiError> {
     let snapshot = ctx.view.shared.registry.snapshot();
     let entry = skill::find(ctx, &snapshot, name)?.clone();
-    let unsupported =
-        || ApiError::unsupported("this server does not ask sources; use `rep update --dry-run`");
+    let unsupported = || ApiError::unsupported("this server does not ask sources; `rep update` does");
     let workspace = ctx.workspace().ok_or_else(unsupported)?;
     let dashboard = &ctx.server.dashboard;
     // One source is asked at a time: that may fetch a repository.

@@ -96,14 +96,14 @@ impl Guard {
         let host = host.filter(|host| is_authority(host));
         let host = host.ok_or((StatusCode::BAD_REQUEST, "missing or invalid Host"))?;
         if !self.is_allowed_host(&host.to_ascii_lowercase()) {
-            return Err((StatusCode::FORBIDDEN, "Host not allowed; see --allow-host"));
+            return Err((StatusCode::FORBIDDEN, "Host not allowed; see `http.allow_hosts`"));
         }
         match headers.get(header::ORIGIN) {
             Some(_) if self.allowed_origin(headers).is_some() || self.has_own_origin(headers) => Ok(()),
-            Some(_) => Err((StatusCode::FORBIDDEN, "Origin not allowed; see --allow-origin")),
+            Some(_) => Err((StatusCode::FORBIDDEN, "Origin not allowed; see `http.allow_origins`")),
             None if links == ForeignLinks::Accepted && is_navigation(headers) => Ok(()),
             None if is_cross_site(headers) => {
-                Err((StatusCode::FORBIDDEN, "cross-site request not allowed; see --allow-origin"))
+                Err((StatusCode::FORBIDDEN, "cross-site request not allowed; see `http.allow_origins`"))
             }
             None => Ok(()),
         }

@@ -47,8 +47,8 @@ pub(super) fn refuse_access(app: &App, route: &str, fault: &AccessFault) -> Resp
             (StatusCode::FORBIDDEN, "unusable_agent", reason, None)
         }
         AccessFault::UrlToken => {
-            let reason = "a token in a URL must have the role reader and an end; make one with \
-                `rep team token create --role reader --expires 7d`";
+            let reason = "a token in a URL must have the role reader and an end; `rep team token create` \
+                makes such a token";
             (StatusCode::FORBIDDEN, "url_token", reason, None)
         }
     };

@@ -47,7 +47,7 @@ pub(super) fn choose<'f>(
         if answer.split(SEPARATORS).all(str::is_empty) {
             return Ok(None);
         }
-        if answer.trim() == "all" {
+        if means_all(&answer) {
             return all_sound(ui, found).map(Some);
         }
         let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
@@ -56,6 +56,11 @@ pub(super) fn choose<'f>(
             Err(word) => ui.warn(&format!("`{word}` is not a number or name of the list"))?,
         }
     }
+}
+
+/// Returns `true` if `answer` means all skills; so does the yes of somebody who takes the question for one about all.
+fn means_all(answer: &str) -> bool {
+    ["all", "y", "yes"].contains(&answer.trim().to_lowercase().as_str())
 }
 
 /// Returns the skills that can be added. What is broken is reported, and does not keep the others away.
@@ -121,5 +126,12 @@ mod tests {
         check("1 0", Err("0"));
         check("2-9", Err("2-9"));
         check("x", Err("x"));
+    }
+
+    #[test]
+    fn yes_means_all_skills() {
+        for (answer, expect) in [("all", true), ("Y", true), ("yes ", true), ("no", false), ("1", false)] {
+            assert_eq!(means_all(answer), expect, "{answer}");
+        }
     }
 }

@@ -7,11 +7,14 @@ use repertoire_sources::{FetchedTree, FoundSkill, Installation, PluginElsewhere}
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::ui::{Align, Style, Table, Ui, escape, wrap_indented};
 use crate::wire::{Workspace, shell_word};
 
 /// The most scripts and findings of a skill that are shown.
 const MAX_SHOWN: usize = 10;
+
+/// The blanks before the lines about a skill behind the first.
+const INDENT: usize = 2;
 
 /// Returns the number of tokens of the `SKILL.md`.
 fn tokens(workspace: &Workspace, skill: &FoundSkill) -> usize {
@@ -76,16 +79,15 @@ pub(super) fn numbered(ui: &mut Ui, workspace: &Workspace, found: &[FoundSkill])
 }
 
 fn table<'a>(workspace: &Workspace, found: &'a [FoundSkill], is_numbered: bool) -> Table<'a> {
-    let column = |heading, align, style| Column { heading, align, style };
     let mut columns = Vec::new();
     if is_numbered {
-        columns.push(column("", Align::Right, Some(Style::Faint)));
+        columns.push(("", Align::Right, Some(Style::Faint)));
     }
-    columns.push(column("NAME", Align::Left, Some(Style::Name)));
-    columns.push(column("TOKENS", Align::Right, None));
-    columns.push(column("FILES", Align::Right, None));
-    columns.push(column("CHECK", Align::Left, None));
-    columns.push(column("DESCRIPTION", Align::Elastic, None));
+    columns.push(("NAME", Align::Left, Some(Style::Name)));
+    columns.push(("TOKENS", Align::Right, None));
+    columns.push(("FILES", Align::Right, None));
+    columns.push(("CHECK", Align::Left, None));
+    columns.push(("DESCRIPTION", Align::Elastic, None));
     let mut table = Table::new(columns);
     for (number, skill) in found.iter().enumerate() {
         if is_numbered {
@@ -107,8 +109,11 @@ fn table<'a>(workspace: &Workspace, found: &'a [FoundSkill], is_numbered: bool) 
 
 /// Writes everything about a skill that a person should know before it is put in place.
 pub(crate) fn print_skill(ui: &mut Ui, workspace: &Workspace, skill: &FoundSkill) -> Result<(), CliError> {
-    let name = ui.paint(Style::Name, &escape(skill.name.as_str()));
-    writeln!(ui.out(), "{name}: {}", escape(&skill.description))?;
+    let name = skill.name.as_str();
+    let text = format!("{name}: {}", escape(&skill.description));
+    let text = wrap_indented(&text, ui.width(), INDENT);
+    let (name, rest) = (ui.paint(Style::Name, name), text.strip_prefix(name).unwrap_or_default());
+    writeln!(ui.out(), "{name}{rest}")?;
     let size = skill.bytes().div_ceil(1024);
     let (files, tokens) = (count(skill.files.len(), "file"), tokens(workspace, skill));
     writeln!(ui.out(), "  {files}, {size} KiB, {tokens} tokens of instructions")?;
@@ -169,18 +174,21 @@ pub(crate) fn described(workspace: &Workspace, skill: &FoundSkill) -> Value {
 /// Writes what was added.
 pub(super) fn added(
     ui: &mut Ui,
+    workspace: &Workspace,
     installation: &Installation,
     new: &[&FoundSkill],
-    links: &[String],
+    links: &[&str],
 ) -> Result<(), CliError> {
     for skill in new {
         let directory = installation.directory(&skill.name);
-        let shown = directory.strip_prefix(&installation.base).unwrap_or(&directory).display().to_string();
+        let shown = ui.shown(&workspace.shown(&directory.display().to_string()));
         let line = ui.paint(Style::Good, &format!("added {}", escape(skill.name.as_str())));
-        writeln!(ui.out(), "{line} to {}", escape(&shown))?;
+        writeln!(ui.out(), "{line} to {shown}")?;
     }
     if !links.is_empty() {
-        writeln!(ui.out(), "linked for other clients: {}", escape(&links.join(", ")))?;
+        let paths = links.iter().map(|link| installation.base.join(link).display().to_string());
+        let paths: Vec<String> = paths.map(|path| workspace.shown(&path)).collect();
+        ui.write_planned(None, &format!("linked for other clients: {}", paths.join(", ")))?;
     }
     if let Some(skill) = new.iter().find(|skill| !skill.scripts().is_empty()) {
         ui.hint(&format!("nothing of it runs until you approve it: `rep approve {}`", skill.name))?;

@@ -66,18 +66,18 @@ pub(super) fn run(
     let mut number = 0;
     if consent == Consent::Given && !plan.skills.is_empty() {
         guard.begin();
-        let places = workspace.env.places();
-        let site = ChangeSite::of(&workspace.env, args.owner(&places))?;
+        let owner = args.place.owner(&workspace.env);
+        let site = ChangeSite::of(&workspace.env, owner)?;
         let lock = site.begin()?;
-        let steps = plan.steps(&places, args.owner(&places), base)?;
+        let steps = plan.steps(&workspace.env.places(), owner, base)?;
         let about = plan.skills.iter().map(|skill| skill.name.clone()).collect();
-        site.apply(&lock, &ChangeSteps { command: "rep adopt", about, steps, ..ChangeSteps::default() })?;
+        let change = ChangeSteps { command: "rep adopt", about, steps, ..ChangeSteps::default() };
+        ui.warn_all(&site.apply(&lock, &change)?)?;
         number = plan.skills.len();
     }
     report(ui, base, plan, number)?;
     if consent != Consent::Given && !args.dry_run {
-        let what = format!("{} would be gathered", count(plan.skills.len(), "skill"));
-        return Err(not_written(consent, &what, "`--yes` gathers them without asking"));
+        return Err(not_written(consent, format!("{} would be gathered", count(plan.skills.len(), "skill"))));
     }
     Ok(if plan.refused.is_empty() { Exit::Success } else { Exit::No })
 }
@@ -100,8 +100,7 @@ fn report(ui: &mut Ui, base: &Path, plan: &AdoptPlan, gathered: usize) -> Result
         return Ok(());
     }
     if gathered > 0 {
-        let done = ui.paint(Style::Good, &format!("{} gathered", count(gathered, "skill")));
-        writeln!(ui.out(), "{done}")?;
+        ui.line(Style::Good, &format!("{} gathered", count(gathered, "skill")))?;
     } else if plan.skills.is_empty() && plan.refused.is_empty() {
         writeln!(ui.out(), "every skill is in one place already")?;
     }

@@ -3,19 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_clients::Owner;
 use repertoire_clients::adopt::AdoptOptions;
-use repertoire_clients::{Owner, Places};
 
 use crate::complete::skill_names;
 use crate::place_args::PlaceArgs;
 
 /// Gathers scattered copies of a skill in one place
 ///
-/// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is
-/// found first is moved there, unless there is one already, and every other copy becomes a link to it. Copies
-/// whose files differ are left alone until --from says which one counts. Links, and copies in groups of
-/// skills, are compared too and stay. The originals are kept in .agents/.repertoire-adopted, and `rep undo`
-/// puts them back as they were.
+/// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is found first is moved
+/// there, unless there is one already, and every other copy becomes a link to it. Copies whose files differ are left alone until
+/// --from says which one counts. Links, and copies in groups of skills, are compared too and stay. The originals are kept in
+/// .agents/.repertoire-adopted, and `rep undo` puts them back as they were.
 #[derive(Debug, Args)]
 pub(crate) struct AdoptArgs {
     /// The skills
@@ -26,8 +25,7 @@ pub(crate) struct AdoptArgs {
     pub(super) all: bool,
     #[command(flatten)]
     pub(super) place: PlaceArgs,
-    /// The copy that counts where copies differ, or the directory of skills that it lies in, as
-    /// .claude/skills
+    /// The copy that counts where copies differ, or the directory of skills that it lies in, as .claude/skills
     #[arg(long, value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
     /// Show what would be done and do nothing
@@ -39,13 +37,8 @@ pub(crate) struct AdoptArgs {
 }
 
 impl AdoptArgs {
-    /// Returns the owner of the directories that are gathered.
-    pub(super) fn owner(&self, places: &Places) -> Owner {
-        self.place.owner(places)
-    }
-
     /// Returns the skills that are meant.
-    pub(super) fn options(&self, places: &Places) -> AdoptOptions {
-        AdoptOptions { owner: self.owner(places), names: self.names.clone(), from: self.from.clone() }
+    pub(super) fn options(&self, owner: Owner) -> AdoptOptions {
+        AdoptOptions { owner, names: self.names.clone(), from: self.from.clone() }
     }
 }

@@ -26,8 +26,8 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> 
             "approved" => ui.paint(Style::Good, "approved"),
             state => ui.paint(Style::Warning, state),
         };
-        let line = format!("{} ({})", approval.name, approval.directory);
-        writeln!(ui.out(), "{}: {state}", escape(&line))?;
+        let line = ui.shown(&format!("{} ({})", approval.name, approval.directory));
+        writeln!(ui.out(), "{line}: {state}")?;
         for capability in approval.capabilities.lines() {
             writeln!(ui.out(), "  {}", escape(&capability))?;
         }

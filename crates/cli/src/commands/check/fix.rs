@@ -55,8 +55,7 @@ pub(crate) fn run(
     let files = count(repairs.len(), "file");
     let consent = ui.consent(&format!("write these repairs to {files}?"), yes)?;
     if consent != Consent::Given {
-        let what = format!("{files} can be repaired");
-        let error = not_written(consent, &what, "`--yes` writes the repairs without asking");
+        let error = not_written(consent, format!("{files} can be repaired"));
         // With --json the findings follow all the same.
         if ui.is_json() {
             return Ok(FixOutcome { written: Vec::new(), refusal: Some(error) });

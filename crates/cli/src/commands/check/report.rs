@@ -104,8 +104,9 @@ pub(crate) fn write(
 ) -> Result<Option<Severity>, CliError> {
     let (width, is_coloured) = (ui.width(), ui.is_coloured());
     for problem in targets.iter().flat_map(Target::problems) {
-        let path = workspace.shown(&problem.path);
-        let note = note(&problem.diagnostic, &path, None);
+        let path = ui.shown(&workspace.shown(&problem.path));
+        let message = ui.shown(&problem.diagnostic.message);
+        let note = note(&problem.diagnostic, &message, &path, None);
         writeln!(ui.out(), "{}", render_note(&note, width, is_coloured))?;
     }
     for checked in checked.iter().filter(|checked| !checked.diagnostics.is_empty()) {
@@ -114,13 +115,13 @@ pub(crate) fn write(
             State::Active => String::new(),
             state => format!(" [{}]", state.as_str()),
         };
-        let path = workspace.shown(&checked.entry.path);
-        let path = ui.shown(&path);
+        let path = ui.shown(&workspace.shown(&checked.entry.path));
         writeln!(ui.out(), "{name}{state} ({path})\n")?;
         let mut texts = Texts::new(checked);
         for found in checked.diagnostics.iter().take(MAX_FINDINGS_SHOWN) {
-            let path = workspace.shown(&path_of(checked.entry, found));
-            let note = note(found, &path, texts.get(found));
+            let path = ui.shown(&workspace.shown(&path_of(checked.entry, found)));
+            let message = ui.shown(&found.message);
+            let note = note(found, &message, &path, texts.get(found));
             writeln!(ui.out(), "{}", render_note(&note, width, is_coloured))?;
         }
         let more = checked.diagnostics.len().saturating_sub(MAX_FINDINGS_SHOWN);
@@ -155,7 +156,7 @@ fn parts(summary: Summary) -> String {
     parts.map(|(number, word)| count(number, word)).collect::<Vec<_>>().join(", ")
 }
 
-fn note<'a>(found: &'a Diagnostic, path: &'a str, text: Option<&'a str>) -> Note<'a> {
+fn note<'a>(found: &'a Diagnostic, message: &'a str, path: &'a str, text: Option<&'a str>) -> Note<'a> {
     let place = text.zip(found.span).map(|(text, span)| {
         let start = span.start as usize;
         (text, start..start + span.length as usize)
@@ -163,7 +164,7 @@ fn note<'a>(found: &'a Diagnostic, path: &'a str, text: Option<&'a str>) -> Note
     Note {
         severity: found.severity,
         rule: Some(found.rule.as_str()),
-        message: &found.message,
+        message,
         help: found.help.as_deref(),
         path,
         place,

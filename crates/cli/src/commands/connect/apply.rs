@@ -10,7 +10,7 @@ use super::args::ConnectArgs;
 use super::report::{self, ConnectOutcome, ConnectState};
 use crate::error::{CliError, not_written, report_to_person};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, escape};
+use crate::ui::{Consent, Style, Ui};
 
 /// Shows `plans`, and carries them out if that is wanted; `--dry-run` only shows the entries.
 pub(super) fn run(
@@ -29,8 +29,9 @@ pub(super) fn run(
             ui.write_diff(&path, before.as_deref(), after)?;
             files += 1;
         } else if !ui.is_json() {
-            let heading = ui.paint(Style::Heading, &format!("# {}: {}", plan.client.title(), escape(&path)));
-            writeln!(ui.out(), "{heading}\n{}", after.trim_end())?;
+            let heading = format!("# {}: {path}", plan.client.title());
+            ui.write_planned(Some(Style::Heading), &heading)?;
+            writeln!(ui.out(), "{}", after.trim_end())?;
         }
     }
     for warning in plans.iter().flat_map(|plan| &plan.warnings) {
@@ -46,7 +47,8 @@ pub(super) fn run(
         let words = |plan: &ConnectPlan| Connection::in_words(plan.client, &args.name);
         let written = plans.iter().filter_map(|plan| Some((words(plan), plan.path_step()?)));
         let (about, steps) = written.unzip();
-        site.apply(&lock, &ChangeSteps { command: "rep connect", about, steps, ..ChangeSteps::default() })?;
+        let change = ChangeSteps { command: "rep connect", about, steps, ..ChangeSteps::default() };
+        ui.warn_all(&site.apply(&lock, &change)?)?;
     }
     let mut exit = Exit::Success;
     let mut outcomes = Vec::new();
@@ -67,10 +69,7 @@ pub(super) fn run(
     report::write(ui, server, args, &outcomes)?;
     match files.filter(|_| consent != Consent::Given) {
         None => Ok(exit),
-        Some(files) => {
-            let what = format!("{files} would be changed");
-            Err(not_written(consent, &what, "`--yes` writes without asking"))
-        }
+        Some(files) => Err(not_written(consent, format!("{files} would be changed"))),
     }
 }
 

@@ -6,7 +6,7 @@ use repertoire_search::evals::{Share, SkillTriggers, TriggerConfusion, TriggerOu
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::ui::{Align, Style, Table, Ui, escape};
 use crate::wire::Workspace;
 
 /// The most skills that are named as having come first instead of another.
@@ -182,15 +182,14 @@ pub(super) fn write(ui: &mut Ui, workspace: &Workspace, evaluation: &Evaluation<
 }
 
 fn table<'a>(evaluation: &Evaluation<'a>) -> Table<'a> {
-    let column = |heading, align, style| Column { heading, align, style };
     let mut table = Table::new(vec![
-        column("NAME", Align::Left, Some(Style::Name)),
-        column("HIT", Align::Right, None),
-        column("RATE", Align::Right, None),
-        column("95 %", Align::Right, Some(Style::Faint)),
-        column("SHOWN", Align::Right, None),
-        column("FALSE", Align::Right, None),
-        column("FIRST INSTEAD", Align::Elastic, None),
+        ("NAME", Align::Left, Some(Style::Name)),
+        ("HIT", Align::Right, None),
+        ("RATE", Align::Right, None),
+        ("95 %", Align::Right, Some(Style::Faint)),
+        ("SHOWN", Align::Right, None),
+        ("FALSE", Align::Right, None),
+        ("FIRST INSTEAD", Align::Elastic, None),
     ]);
     let mut row = |name: &'a str, hits: Share, shown: Share, wrong: Share, instead: String| {
         table.cell(name);

@@ -8,7 +8,7 @@ use repertoire_model::patch::{self, SkillFiles};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui};
+use crate::ui::Ui;
 use crate::wire::Workspace;
 
 /// Shows what changed between two of `versions`, or from one of them, or the newest, to the files as they are now.
@@ -41,9 +41,7 @@ pub(super) fn run(
     if diff.is_empty() {
         writeln!(ui.err(), "no difference")?;
     }
-    for line in diff.lines() {
-        ui.write_planned(Style::of_diff_line(line), line)?;
-    }
+    ui.write_diff_lines(&diff)?;
     Ok(Exit::Success)
 }
 

@@ -14,7 +14,7 @@ use repertoire_model::patch::{self, SkillFiles};
 
 use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
-use crate::ui::{Style, Ui};
+use crate::ui::Ui;
 use crate::wire::Workspace;
 use repertoire_app::review::{deleted_skill, recovered_library};
 
@@ -57,9 +57,7 @@ pub(super) fn run(
     };
     let diff = patch::diff(&before, &after);
     if !ui.is_json() {
-        for line in diff.lines() {
-            ui.write_planned(Style::of_diff_line(line), line)?;
-        }
+        ui.write_diff_lines(&diff)?;
     }
     let consent = ui.consent(&format!("Restore version {number} of {name}?"), args.yes)?;
     expect_consent(consent, "nothing was restored", "pass --yes to restore it")?;

@@ -23,7 +23,7 @@ pub(super) fn run(
     mut plan: LinkPlan<'_>,
     notes: &Notes,
 ) -> Result<Exit, CliError> {
-    let owner = args.owner(&workspace.env.places());
+    let owner = args.place.owner(&workspace.env);
     let free = plan.steps.iter().filter(|step| step.is_free()).count();
     for step in plan.steps.iter().filter(|step| step.is_free()) {
         let path = paths::shown(base, &step.path);
@@ -52,7 +52,7 @@ pub(super) fn run(
         // The directory of the state need not be writable if nothing changes.
         if !change.skills.is_empty() || !change.steps.is_empty() {
             let site = ChangeSite::of(&workspace.env, owner)?;
-            site.apply(&site.begin()?, &change)?;
+            ui.warn_all(&site.apply(&site.begin()?, &change)?)?;
         }
         made = links;
     }
@@ -69,8 +69,7 @@ pub(super) fn run(
     }
     report::write(ui, args, owner, base, &lines, notes, plan.reached)?;
     if consent != Consent::Given && !args.dry_run {
-        let what = format!("{free} would be made");
-        return Err(not_written(consent, &what, "`--yes` makes them without asking"));
+        return Err(not_written(consent, format!("{free} would be made")));
     }
     let is_taken = plan.steps.iter().any(|step| matches!(step.occupancy, Occupancy::Taken(_)));
     let is_refused = notes.skipped.iter().any(|skipped| skipped.is_refusal);

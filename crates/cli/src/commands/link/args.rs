@@ -2,7 +2,6 @@
 
 use clap::Args;
 use repertoire_clients::link::{ConnectedClients, LinkKind};
-use repertoire_clients::{Owner, Places};
 
 use crate::complete::{agent_names, client_names, skill_names};
 use crate::place_args::PlaceArgs;
@@ -43,11 +42,6 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    /// Returns whose directories links are made in.
-    pub(super) fn owner(&self, places: &Places) -> Owner {
-        self.place.owner(places)
-    }
-
     /// Returns the use that is made of clients that are connected to the MCP server.
     pub(super) fn connected(&self) -> ConnectedClients {
         if self.force { ConnectedClients::Included } else { ConnectedClients::LeftOut }

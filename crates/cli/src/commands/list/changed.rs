@@ -6,7 +6,7 @@ use repertoire_sources::origin::{Comparison, Origin};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Style, Table, Ui};
+use crate::ui::{Align, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, MODE_CHANGED, Workspace, compared_origins};
 
 /// A skill that is there, with one of its origins.
@@ -93,13 +93,12 @@ fn write_table(
     let gone = missing.iter().map(|origin| (origin.name.as_str(), "missing", *origin));
     let rows: Vec<(&str, &str, &Origin)> = changed.chain(gone).collect();
     if !rows.is_empty() {
-        let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
-            column("NAME", Align::Left, Some(Style::Name)),
-            column("STATE", Align::Left, None),
-            column("INSTALLER", Align::Left, None),
-            column("RECORD", Align::Left, Some(Style::Faint)),
-            column("SOURCE", Align::Elastic, None),
+            ("NAME", Align::Left, Some(Style::Name)),
+            ("STATE", Align::Left, None),
+            ("INSTALLER", Align::Left, None),
+            ("RECORD", Align::Left, Some(Style::Faint)),
+            ("SOURCE", Align::Elastic, None),
         ]);
         for (name, state, origin) in rows {
             table.cell(name);

@@ -188,12 +188,7 @@ fn write_group(
     }
     for (index, entry) in group.skills.iter().enumerate().skip(1) {
         match group.diff(library, index) {
-            Some(diff) if diff.is_empty() => {}
-            Some(diff) => {
-                for line in diff.lines() {
-                    ui.write_planned(Style::of_diff_line(line), line)?;
-                }
-            }
+            Some(diff) => ui.write_diff_lines(&diff)?,
             None => {
                 ui.warn(&format!("the files of {} cannot be compared", workspace.shown(entry.directory())))?
             }

@@ -48,10 +48,9 @@ pub(super) fn publish(
     let new: Vec<&SkillCopy<'_>> = copies.iter().filter(|copy| copy.is_new()).collect();
     let place = format!("{}, branch {}", target.url, repository.branch());
     let is_new = !new.is_empty() || repository.is_new_branch();
-    // The words for what is pushed, and for it in a hint.
-    let (pushed, them) = match new.len() {
-        0 => ("the new branch".to_owned(), "it"),
-        number => (count(number, "skill"), "them"),
+    let pushed = match new.len() {
+        0 => "the new branch".to_owned(),
+        number => count(number, "skill"),
     };
     let consent = match new.len() {
         _ if !is_new => Consent::Given,
@@ -88,8 +87,7 @@ pub(super) fn publish(
         writeln!(ui.out(), "{} has these skills already", escape(&place))?;
     }
     if consent != Consent::Given && !args.dry_run {
-        let what = format!("{pushed} would be pushed");
-        return Err(not_written(consent, &what, &format!("`--yes` pushes {them} without asking")));
+        return Err(not_written(consent, format!("{pushed} would be pushed")));
     }
     Ok(Exit::Success)
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::skill_copies::PublishedFiles;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, escape};
+use crate::ui::Ui;
 
 /// The directory of the index.
 const DIRECTORY: &str = ".well-known/agent-skills";
@@ -54,8 +54,8 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
         let skills: Vec<Value> = entries.iter().map(name).collect();
         ui.write_json(&json!({"directory": site.display().to_string(), "skills": skills}))?;
     } else {
-        let shown = site.display().to_string();
-        writeln!(ui.out(), "wrote {} and the index to {}", count(entries.len(), "skill"), escape(&shown))?;
+        let skills = count(entries.len(), "skill");
+        ui.write_planned(None, &format!("wrote {skills} and the index to {}", site.display()))?;
     }
     Ok(Exit::Success)
 }

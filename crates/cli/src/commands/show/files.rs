@@ -6,7 +6,7 @@ use repertoire_model::{FileEntry, SkillPath};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Style, Table, Ui};
+use crate::ui::{Align, Style, Table, Ui};
 use crate::wire::Library;
 
 /// Writes the files of `entry` below `directory`; an empty one is that of the skill.
@@ -34,14 +34,13 @@ pub(super) fn write(
             problems: problems.collect(),
         })?);
     }
-    let column = |heading, align, style| Column { heading, align, style };
     let mut columns = vec![
-        column("PATH", Align::Left, Some(Style::Name)),
-        column("SIZE", Align::Right, None),
-        column("KIND", Align::Left, Some(Style::Faint)),
+        ("PATH", Align::Left, Some(Style::Name)),
+        ("SIZE", Align::Right, None),
+        ("KIND", Align::Left, Some(Style::Faint)),
     ];
     if !descriptions.is_empty() {
-        columns.push(column("DESCRIPTION", Align::Left, None));
+        columns.push(("DESCRIPTION", Align::Left, None));
     }
     let mut table = Table::new(columns);
     for file in files {

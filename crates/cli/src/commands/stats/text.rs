@@ -10,7 +10,7 @@ use repertoire_app::view::{StatsView, UsedSkillView};
 use repertoire_model::text::count;
 
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui, escape, wrap_indented};
+use crate::ui::{Align, Style, Table, Ui, escape, wrap_indented};
 use crate::wire::Workspace;
 
 /// The most rows of lists other than that of used skills.
@@ -54,19 +54,18 @@ impl StatsText<'_> {
     }
 
     fn usage_table(&self, is_terminal: bool) -> Table<'_> {
-        let column = |heading, align, style| Column { heading, align, style };
         let mut columns = vec![
-            column("SKILL", Align::Left, Some(Style::Name)),
-            column("LOADS", Align::Right, None),
-            column("READS", Align::Right, None),
-            column("FAILED", Align::Right, None),
-            column("AGENTS", Align::Right, None),
-            column("TOKENS", Align::Right, None),
-            column("CATALOG", Align::Right, None),
-            column("LAST USE", Align::Left, Some(Style::Faint)),
+            ("SKILL", Align::Left, Some(Style::Name)),
+            ("LOADS", Align::Right, None),
+            ("READS", Align::Right, None),
+            ("FAILED", Align::Right, None),
+            ("AGENTS", Align::Right, None),
+            ("TOKENS", Align::Right, None),
+            ("CATALOG", Align::Right, None),
+            ("LAST USE", Align::Left, Some(Style::Faint)),
         ];
         if is_terminal {
-            columns.push(column("TREND", Align::Left, None));
+            columns.push(("TREND", Align::Left, None));
         }
         let mut table = Table::new(columns);
         let is_unknown = |skill: &&UsedSkillView| skill.state == LibraryPresence::Unknown.as_str();
@@ -156,12 +155,11 @@ impl StatsText<'_> {
             return Ok(());
         }
         writeln!(ui.out(), "\nnot used {}:", self.unused)?;
-        let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
-            column("SKILL", Align::Left, Some(Style::Name)),
-            column("LAST USE", Align::Left, Some(Style::Faint)),
-            column("CATALOG ENTRY", Align::Right, None),
-            column("FILE", Align::Elastic, None),
+            ("SKILL", Align::Left, Some(Style::Name)),
+            ("LAST USE", Align::Left, Some(Style::Faint)),
+            ("CATALOG ENTRY", Align::Right, None),
+            ("FILE", Align::Elastic, None),
         ]);
         for skill in dead.iter().take(MAX_ROWS) {
             table.cell(skill.name.as_str());
@@ -204,13 +202,12 @@ impl StatsText<'_> {
 
     fn write_clients(&self, ui: &mut Ui) -> Result<(), CliError> {
         writeln!(ui.out(), "\nrecorded by clients themselves:")?;
-        let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
-            column("SKILL", Align::Left, Some(Style::Name)),
-            column("USES", Align::Right, None),
-            column("LAST USE", Align::Left, Some(Style::Faint)),
-            column("CLIENT", Align::Left, None),
-            column("RECORD", Align::Left, None),
+            ("SKILL", Align::Left, Some(Style::Name)),
+            ("USES", Align::Right, None),
+            ("LAST USE", Align::Left, Some(Style::Faint)),
+            ("CLIENT", Align::Left, None),
+            ("RECORD", Align::Left, None),
         ]);
         for record in &self.stats.clients {
             for found in &record.skills {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui};
 use crate::wire::{ComparedOrigin, Workspace, compared_origins, routes};
 
 /// The largest file that is read, in bytes.
@@ -51,9 +51,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> 
     if number > 0 {
         let others = ChangeSteps { command: "rep sync --import", ..ChangeSteps::default() };
         let (change, lock) = (Change { skills: changes, others }, workspace.begin(&installation)?);
-        for note in workspace.apply(&lock, &installation, &change)? {
-            ui.warn(&note)?;
-        }
+        ui.warn_all(&workspace.apply(&lock, &installation, &change)?)?;
     }
     if ui.is_json() {
         let skill = |entry: &Entry| {
@@ -67,8 +65,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> 
             let reason = entry.reason.as_deref().unwrap_or_default();
             ui.message(Style::Warning, "left alone:", &format!("{}: {reason}", entry.skill.name))?;
         }
-        let line = ui.paint(Style::Good, &format!("took over {}", count(number, "skill")));
-        writeln!(ui.out(), "{}", escape(&line))?;
+        ui.line(Style::Good, &format!("took over {}", count(number, "skill")))?;
     }
     let is_incomplete = entries.iter().any(|entry| entry.reason.is_some());
     Ok(if is_incomplete { Exit::No } else { Exit::Success })

@@ -12,7 +12,7 @@ use crate::channel_changes::ChannelChanges;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::served::{STABLE, channel_name};
-use crate::ui::{Align, Column, Table, Ui};
+use crate::ui::{Align, Table, Ui};
 use crate::wire::Workspace;
 
 /// Shows, promotes and rolls back what is published in a store
@@ -172,9 +172,9 @@ fn list(ui: &mut Ui, store: &dyn Store) -> Result<(), CliError> {
         return Ok(());
     }
     let mut table = Table::new(vec![
-        column("CHANNEL", Align::Left),
-        column("SKILLS", Align::Right),
-        column("RELEASE", Align::Right),
+        ("CHANNEL", Align::Left, None),
+        ("SKILLS", Align::Right, None),
+        ("RELEASE", Align::Right, None),
     ]);
     for (channel, skills, release) in rows {
         table.cell(channel);
@@ -196,9 +196,9 @@ fn show(ui: &mut Ui, store: &dyn Store, channel: &str) -> Result<(), CliError> {
         return Ok(());
     }
     let mut table = Table::new(vec![
-        column("NAME", Align::Left),
-        column("RELEASE", Align::Right),
-        column("DIGEST", Align::Elastic),
+        ("NAME", Align::Left, None),
+        ("RELEASE", Align::Right, None),
+        ("DIGEST", Align::Elastic, None),
     ]);
     for skill in &skills {
         table.cell(skill.name.as_str());
@@ -206,8 +206,4 @@ fn show(ui: &mut Ui, store: &dyn Store, channel: &str) -> Result<(), CliError> {
         table.cell(skill.digest.to_stamp());
     }
     Ok(table.write(ui)?)
-}
-
-fn column(heading: &'static str, align: Align) -> Column {
-    Column { heading, align, style: None }
 }

@@ -14,7 +14,7 @@ use crate::age::age;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Table, Ui, escape};
+use crate::ui::{Align, Table, Ui, escape};
 use crate::wire::Workspace;
 
 /// The bytes of randomness of a token.
@@ -204,7 +204,7 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
     let headings = ["ID", "NAME", "ROLE", "AGENT", "ENDS", "SKILLS"];
     let column = |heading| {
         let align = if heading == "SKILLS" { Align::Elastic } else { Align::Left };
-        Column { heading, align, style: None }
+        (heading, align, None)
     };
     let mut table = Table::new(headings.map(column).to_vec());
     for token in &tokens {

@@ -13,6 +13,7 @@ use super::conflicts;
 use super::plan::{Step, StepKind};
 use crate::error::CliError;
 use crate::ui::{Style, Ui, escape};
+use crate::wire::Workspace;
 
 /// The most findings of a skill that are shown.
 const MAX_FINDINGS: usize = 10;
@@ -150,6 +151,7 @@ pub(super) fn print_change(ui: &mut Ui, change: &SkillChange) -> Result<(), CliE
 /// Writes what was done.
 pub(super) fn summary(
     ui: &mut Ui,
+    workspace: &Workspace,
     installation: &Installation,
     steps: &[Step],
     is_done: bool,
@@ -159,8 +161,7 @@ pub(super) fn summary(
     };
     let updated = names(&|step| matches!(step.kind, StepKind::Ready { .. }));
     if is_done && !updated.is_empty() {
-        let line = ui.paint(Style::Good, &format!("updated {}", escape(&updated.join(", "))));
-        writeln!(ui.out(), "{line}")?;
+        ui.write_planned(Some(Style::Good), &format!("updated {}", updated.join(", ")))?;
     }
     let is_current =
         |step: &Step| matches!((&step.kind, &step.check.newest), (StepKind::None, Newest::Current));
@@ -171,7 +172,7 @@ pub(super) fn summary(
         if let StepKind::Conflicts { is_open: false, .. } = step.kind {
             let name = &step.check.locked.name;
             let copy = conflicts::directory(installation, name);
-            let shown = copy.strip_prefix(&installation.base).unwrap_or(&copy).display().to_string();
+            let shown = workspace.shown(&copy.display().to_string());
             ui.warn(&format!("{name} is as it was; a copy with the conflicts lies in {shown}"))?;
             ui.hint(&format!("edit the copy, then run `rep update --resolved {name}`"))?;
         }

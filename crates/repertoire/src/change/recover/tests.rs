@@ -9,11 +9,13 @@ use repertoire_model::SkillPath;
 use repertoire_model::patch::FileData;
 
 use super::*;
-use crate::ErrorKind;
 use crate::change::done::recorded_bundles;
 use crate::change::journal::named_bundles;
-use crate::change::{ChangeSteps, FailedChange, FileStep, SkillStep, apply, done_changes, take_back};
+use crate::change::{
+    ChangeSteps, FailedChange, FileStep, SkillStep, apply, done_changes, milliseconds, take_back,
+};
 use crate::store::{Blob, MemoryStore, Store, Versions as _, put_skill};
+use crate::{ErrorKind, clock};
 
 struct Fixture {
     _directory: tempfile::TempDir,
@@ -97,7 +99,7 @@ impl Fixture {
     }
 
     /// Carries out a change of `skills` and then takes `steps`.
-    fn apply(&self, skills: &[SkillTexts<'_>], steps: Vec<PathStep>) -> Result<(), FailedChange> {
+    fn apply(&self, skills: &[SkillTexts<'_>], steps: Vec<PathStep>) -> Result<Option<Error>, FailedChange> {
         let skill = |&(skill, before, after, others): &SkillTexts<'_>| SkillStep {
             directory: self.skill(skill),
             before: before.map(|text| Cow::Owned(files(text))),
@@ -340,6 +342,43 @@ fn files_that_are_made_while_a_skill_is_removed_are_kept() {
     assert_eq!(fs::read_dir(&fixture.place.skills).unwrap().count(), 0);
 }
 
+#[test]
+fn a_removal_whose_directory_cannot_be_kept_is_undone() {
+    let fixture = fixture();
+    let mut skills = Vec::new();
+    for name in ["a", "b"] {
+        fixture.put(name, "one");
+        fs::write(fixture.skill(name).join(".env"), "mine").unwrap();
+        let before = Some(put_skill(&*fixture.memory, &files("one")).unwrap());
+        let (directory, others) = (fixture.skill(name), vec![".env".to_owned()]);
+        skills.push(JournalSkill { directory, before, after: None, others });
+    }
+    let before = tree(&fixture.place.base);
+    let (command, time) = ("rep add".to_owned(), milliseconds(clock::now()));
+    let journal = Journal { command, time, skills, ..Journal::default() };
+    journal.write(&fixture.place).unwrap();
+    // The first can be moved there, and the second cannot.
+    let kept = fixture.place.file(&format!("{time}.kept"));
+    fs::create_dir_all(&kept).unwrap();
+    fs::write(kept.join("1"), "in the way").unwrap();
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Undone));
+    assert_eq!(tree(&fixture.place.base), before);
+    fs::remove_file(kept.join("1")).unwrap();
+    journal.write(&fixture.place).unwrap();
+    assert_eq!(fixture.recover(), ended(RecoveryEnd::Completed));
+    assert!(kept.join("0/.env").is_file() && kept.join("1/.env").is_file());
+}
+
+#[test]
+fn a_change_that_cannot_be_recorded_says_so() {
+    let fixture = fixture();
+    let record = fixture.place.journal.parent().unwrap().with_file_name("changes.json");
+    fs::create_dir_all(&record).unwrap();
+    let change = [("a", None, Some("new"), &[][..])];
+    let error = fixture.apply(&change, Vec::new()).unwrap().unwrap();
+    assert_eq!((error.path(), fixture.state("a").0), (Some(&*record), text("new")));
+}
+
 /// Returns steps of every kind, which move a directory and leave a link in its place.
 #[cfg(unix)]
 fn steps_of_every_kind(fixture: &Fixture) -> Vec<PathStep> {
@@ -362,7 +401,6 @@ fn steps_of_every_kind(fixture: &Fixture) -> Vec<PathStep> {
 }
 
 /// Returns every file and link below `directory`.
-#[cfg(unix)]
 fn tree(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
