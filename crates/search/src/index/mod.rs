@@ -5,11 +5,12 @@ mod postings;
 mod record;
 mod search_index;
 mod slots;
+mod stored;
 mod weights;
 
 pub(crate) use postings::PostingList;
 pub use record::SkillRecord;
-pub(crate) use search_index::EDITION;
 pub use search_index::{SearchIndex, SkillKey, SkillSource};
 pub use slots::{Slot, SlotSet};
+pub(crate) use stored::EDITION;
 pub use weights::Weights;

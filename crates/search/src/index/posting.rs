@@ -1,16 +1,14 @@
 //! Postings: counts of one term per field of one skill, in sixteen bits, and their weights.
 
 use repertoire_model::answer::Field;
-use serde::{Deserialize, Serialize};
 
 use super::weights::Weights;
 
 /// Counts of one term in each field of one skill.
 ///
 /// Counts in short fields end at three, so that repeating a word in a description gains nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Posting(u16);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Posting(pub(crate) u16);
 
 /// Returns the first bit of the count of `field`, and its number of bits.
 const fn bits_of(field: Field) -> (u32, u32) {

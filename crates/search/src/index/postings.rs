@@ -1,22 +1,20 @@
 //! The inverted index: a posting list for each term.
 
-use serde::{Deserialize, Serialize};
-
 use super::posting::Posting;
 use super::slots::Slot;
 use crate::words::Term;
 
 /// Maps each term to its posting list, as sorted arrays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Postings {
     /// The terms, sorted.
-    terms: Vec<Term>,
+    pub(super) terms: Vec<Term>,
     /// The start of the list of each term, and the end of the last list.
-    starts: Vec<u32>,
+    pub(super) starts: Vec<u32>,
     /// The slots of all lists, each sorted.
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     /// The counts for the same slots.
-    counts: Vec<Posting>,
+    pub(super) counts: Vec<Posting>,
 }
 
 /// The posting list of one term: the skills that have it.

@@ -9,6 +9,8 @@ use unicode_normalization::char::is_combining_mark;
 
 /// The most characters of a word that is looked up.
 const MAX_WORD_CHARS: usize = 100;
+/// The length of an average piece with its line end, in bytes.
+const USUAL_PIECE_BYTES: usize = 7;
 /// The prefix of a piece that continues a word.
 const CONTINUATION: &str = "##";
 
@@ -22,7 +24,8 @@ pub(crate) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     /// Returns the pieces of `vocabulary`, one per line, numbered from 0.
     pub(crate) fn new(vocabulary: &'a str) -> Self {
-        let numbers: HashMap<&'a str, u32> = vocabulary.split('\n').zip(0..).collect();
+        let mut numbers: HashMap<&'a str, u32> = HashMap::with_capacity(vocabulary.len() / USUAL_PIECE_BYTES);
+        numbers.extend(vocabulary.split('\n').zip(0..));
         let lengths = numbers.keys().map(|piece| piece.strip_prefix(CONTINUATION).unwrap_or(piece).len());
         let longest = lengths.max().unwrap_or_default();
         Self { numbers, longest }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// An embedding vector of length 1, with eight bits per dimension.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Vector {
-    steps: Vec<i8>,
+    pub(crate) steps: Vec<i8>,
     /// The factor that scales the vector to the length 1.
-    scale: f32,
+    pub(crate) scale: f32,
 }
 
 impl Vector {

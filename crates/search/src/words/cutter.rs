@@ -110,6 +110,12 @@ fn word(run: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
     let Buffers { whole, part } = buffers;
     whole.clear();
     part.clear();
+    let is_part_start = |letter: u8| letter == b'_' || letter.is_ascii_uppercase();
+    if run.is_ascii() && !run.starts_with('_') && !run.bytes().skip(1).any(is_part_start) {
+        whole.push_str(run);
+        whole.make_ascii_lowercase();
+        return take(whole);
+    }
     let mut letters = run.chars().peekable();
     let (mut before, mut parts) = ('_', 0usize);
     while let Some(letter) = letters.next() {

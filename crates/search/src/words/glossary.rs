@@ -35,7 +35,6 @@ const FUNCTION_WORDS: [&str; SPACED] = [
 struct Language {
     whole: HashMap<String, Vec<&'static str>>,
     starts: HashMap<String, Vec<&'static str>>,
-    marks: HashSet<&'static str>,
 }
 
 /// The parsed table.
@@ -45,11 +44,13 @@ struct Glossary {
     dense: HashMap<&'static str, Vec<&'static str>>,
 }
 
+/// The function words of each language with spaces.
+static MARKS: LazyLock<[HashSet<&str>; SPACED]> =
+    LazyLock::new(|| FUNCTION_WORDS.map(|words| words.split(' ').collect()));
+
+/// The table, which is parsed when a text has a word of another language or one that no skill has.
 static GLOSSARY: LazyLock<Glossary> = LazyLock::new(|| {
     let mut languages: [Language; SPACED] = Default::default();
-    for (language, marks) in languages.iter_mut().zip(FUNCTION_WORDS) {
-        language.marks = marks.split(' ').collect();
-    }
     let mut dense: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut cutter = WordCutter::default();
     for line in TABLE.lines().skip(1) {
@@ -90,10 +91,9 @@ impl Translation {
         WordCutter::default().each(&spaced, TextRole::Query, |word| words.push(word.to_owned()));
         // Languages share function words; the one that knows more of the other words is meant.
         let count = |column: usize| {
-            let marks = &GLOSSARY.languages[column].marks;
-            let function_words = words.iter().filter(|word| marks.contains(word.as_str())).count();
-            let others = words.iter().filter(|word| english(column, word, false).is_some()).count();
-            (function_words, others, column)
+            let function_words = words.iter().filter(|word| MARKS[column].contains(word.as_str())).count();
+            let is_translated = |word: &&String| function_words > 0 && english(column, word, false).is_some();
+            (function_words, words.iter().filter(is_translated).count(), column)
         };
         let (most, others, column) = (0..SPACED).rev().map(count).max().unwrap_or_default();
         let stop_words = words.iter().filter(|word| is_english_stop_word(word)).count();
@@ -125,7 +125,7 @@ impl Translation {
 /// Returns `true` if `word` is one of grammar in the language of `column`.
 fn is_function_word(column: usize, word: &str) -> bool {
     // An English word, too.
-    GLOSSARY.languages[column].marks.contains(word) || column == FRENCH && word == "comment"
+    MARKS[column].contains(word) || column == FRENCH && word == "comment"
 }
 
 /// The fewest frequent words of a language in a text that is in it, if it is not a short one: some of them occur in English too.

@@ -1,14 +1,12 @@
 //! Terms: normalized words, as hashes.
 
 use hashbrown::HashMap;
-use serde::{Deserialize, Serialize};
 
 use super::stem::{Stem, stem};
 use super::vocabulary::{WordInfo, look_up};
 
 /// A normalized word, as a hash: spellings and forms of one word are the same term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Term(pub(crate) u64);
 
 impl Term {
@@ -35,8 +33,7 @@ impl Term {
 }
 
 /// Two adjacent terms, as a 16-bit hash. One in a few hundred collides, which only adds a little to a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TermPair(pub(crate) u16);
 
 /// A hash table by terms.
