@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use repertoire::{Agent, Entry, SessionRequest, Task, TaskRanking, Visibility};
 use repertoire_app::view::CatalogView;
 use repertoire_model::catalog::Format;
@@ -11,7 +10,6 @@ use serde::Deserialize;
 
 use super::error::ApiError;
 use super::records::blocking;
-use super::request::{Answer, Params};
 use crate::dashboard::RequestContext;
 
 /// Maximum characters of a task.
@@ -38,14 +36,6 @@ pub(crate) struct CatalogQuery {
     pub(crate) epoch: Option<u64>,
     /// The agent of the configuration whose catalog it is.
     pub(crate) agent: Option<String>,
-}
-
-/// Answers with a catalog.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<CatalogQuery>,
-) -> Result<Answer<CatalogView>, ApiError> {
-    Ok(Answer(catalog(&ctx, &query).await?))
 }
 
 /// Returns the catalog that `query` asks for.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::unused::{UnusedTime, present_since, recording_began};
 use repertoire::usage::{LibrarySkill, UsageData, report};
@@ -14,7 +13,6 @@ use serde::Serialize;
 
 use super::error::ApiError;
 use super::records::{self, DAY, blocking, with_store};
-use super::request::Answer;
 use super::skills::{Facet, USAGE_DAYS, visible};
 use super::{proposals, records::entry_tokens};
 use crate::dashboard::{RequestContext, UsageCounts};
@@ -96,11 +94,6 @@ pub(crate) struct DeadSkill {
     pub(crate) last_use: Option<String>,
     /// The tokens of its entry in a catalog.
     pub(crate) catalog_tokens: u64,
-}
-
-/// Answers with the library at a glance.
-pub(crate) async fn get(Extension(ctx): Extension<RequestContext>) -> Result<Answer<Overview>, ApiError> {
-    Ok(Answer(overview(&ctx).await?))
 }
 
 /// Returns the library at a glance.

@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire::proposal::channel_source;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, Version, skill_files};
@@ -17,7 +16,7 @@ use serde::Deserialize;
 use super::decision::{audit, fault};
 use super::error::ApiError;
 use super::records::with_store;
-use super::request::{Answer, JsonBody, Params, PathParams, part};
+use super::request::part;
 use crate::dashboard::RequestContext;
 
 /// The number of proposals on a page.
@@ -52,52 +51,6 @@ pub(crate) struct RejectRequest {
     /// The reason, which the author is told.
     #[schemars(extend("pattern" = "[^\\s]"))]
     pub(crate) reason: String,
-}
-
-/// Answers with the proposals.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<ProposalsQuery>,
-) -> Result<Answer<ProposalListView>, ApiError> {
-    Ok(Answer(list(&ctx, &query).await?))
-}
-
-/// Answers with a proposal.
-pub(crate) async fn get_one(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-) -> Result<Answer<ProposalDetailView>, ApiError> {
-    Ok(Answer(detail(&ctx, id).await?))
-}
-
-/// Approves a proposal.
-pub(crate) async fn post_approve(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-    JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
-) -> Result<Answer<ProposalView>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(approve(&ctx, id).await?))
-}
-
-/// Rejects a proposal.
-pub(crate) async fn post_reject(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-    JsonBody(request): JsonBody<RejectRequest>,
-) -> Result<Answer<ProposalView>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(reject(&ctx, id, &request.reason).await?))
-}
-
-/// Rebases a proposal.
-pub(crate) async fn post_rebase(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-    JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
-) -> Result<Answer<ProposalView>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(rebase(&ctx, id).await?))
 }
 
 /// Returns the proposals that `query` selects.

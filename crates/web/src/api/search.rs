@@ -1,6 +1,5 @@
 //! `GET /api/v1/search`: the skills that a text is about.
 
-use axum::Extension;
 use repertoire::{SearchRequest, Visibility};
 use repertoire_app::view::{FoundSkillView, SearchView};
 use repertoire_model::tokens::approximate;
@@ -8,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ApiError;
-use super::request::{Answer, Params, page_size};
+use super::request::page_size;
 use crate::dashboard::RequestContext;
 
 /// The number of results.
@@ -35,11 +34,8 @@ pub(crate) struct SearchQuery {
     pub(crate) limit: Option<usize>,
 }
 
-/// Answers with the results of a search.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<SearchQuery>,
-) -> Result<Answer<SearchView>, ApiError> {
+/// Returns the results of a search.
+pub(crate) async fn search(ctx: &RequestContext, query: SearchQuery) -> Result<SearchView, ApiError> {
     if query.q.chars().count() > MAX_QUERY_CHARS {
         return Err(ApiError::invalid(format!("q: at most {MAX_QUERY_CHARS} characters")));
     }
@@ -55,5 +51,5 @@ pub(crate) async fn get(
         let found = library.search_result(&request.query, hit, &|text| approximate(text)).await;
         results.push(FoundSkillView::new(&found, &source));
     }
-    Ok(Answer(SearchView { query: request.query, results }))
+    Ok(SearchView { query: request.query, results })
 }

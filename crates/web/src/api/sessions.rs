@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::events::{self, EventRecord, EventsQuery};
-use super::request::{Answer, MAX_LIMIT, Params, part};
+use super::request::{MAX_LIMIT, part};
 use crate::dashboard::RequestContext;
 
 /// The number of sessions on a page.
@@ -88,14 +87,6 @@ pub(crate) struct SessionList {
     pub(crate) active: usize,
     /// The cursor of the next part; absent for the last one.
     pub(crate) next_cursor: Option<String>,
-}
-
-/// Answers with the sessions.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<SessionsQuery>,
-) -> Result<Answer<SessionList>, ApiError> {
-    Ok(Answer(list(&ctx, &query).await?))
 }
 
 /// Returns the sessions of the last days.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire::usage::{SkillUsage, loads_per_day};
 use repertoire::{Entry, SearchRequest, Severity, Snapshot, State, Visibility};
 use repertoire_app::view::{SkillTokensView, SkillView, UsageView};
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::records;
-use super::request::{Answer, Params, part};
+use super::request::part;
 use crate::dashboard::{EntryTokenCounts, RequestContext, UsageCounts};
 
 /// The number of skills on a page.
@@ -91,14 +90,6 @@ pub(crate) struct SkillList {
     pub(crate) next_cursor: Option<String>,
     /// The values that skills can be filtered by.
     pub(crate) facets: Facets,
-}
-
-/// Answers with the skills.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<SkillsQuery>,
-) -> Result<Answer<SkillList>, ApiError> {
-    Ok(Answer(list(&ctx, &query).await?))
 }
 
 /// Returns the skills that `query` selects.
