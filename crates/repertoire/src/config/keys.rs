@@ -17,7 +17,7 @@ use repertoire_model::{RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
-use super::oidc::{ConfiguredGroup, OTHERS_ROLES};
+use super::oidc::{OTHERS_ROLES, OidcGroup};
 use super::profile_choice::{PROFILES, ProfileChoice};
 use super::settings::{
     CatalogPreference, Embeddings, ExecSettings, LinkTargets, MODEL_PROVIDERS, SandboxChoice, Settings,
@@ -105,7 +105,7 @@ pub enum ConfigValue {
     /// For [`ValueKind::Kit`]: its name, and its skills.
     Kit(String, Vec<Pattern>),
     /// For [`ValueKind::OidcGroup`]: its name, and its rights.
-    OidcGroup(String, Box<ConfiguredGroup>),
+    OidcGroup(String, Box<OidcGroup>),
     /// For [`ValueKind::Profile`].
     Profile(ProfileChoice),
     /// For [`ValueKind::Table`]: the name of one entry, and its value.

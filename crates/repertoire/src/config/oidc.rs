@@ -34,7 +34,7 @@ pub struct OidcSettings {
     /// The role of people in no listed group.
     pub role: Option<Role>,
     /// The groups, by name.
-    pub groups: BTreeMap<String, ConfiguredGroup>,
+    pub groups: BTreeMap<String, OidcGroup>,
 }
 
 impl Default for OidcSettings {
@@ -63,8 +63,7 @@ pub(super) const OTHERS_ROLES: &[(&str, Option<Role>)] = &[
 
 /// The rights of people in a group of the provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConfiguredGroup {
+pub struct OidcGroup {
     /// Their role.
     pub role: Role,
     /// The agent whose skills and prompts they get.
@@ -79,9 +78,9 @@ pub(super) fn parse_group(
     table: &Spanned<DeValue<'_>>,
     trust: &FileTrust,
     faults: &mut Vec<ConfigFault>,
-) -> ConfiguredGroup {
+) -> OidcGroup {
     let prefix = format!("oidc.groups.{}", name.get_ref());
-    let mut group = ConfiguredGroup::default();
+    let mut group = OidcGroup::default();
     let mut fault = |range, message, help| faults.push(ConfigFault { range, message, help });
     if let Some((message, help)) = trust.objection_to_key(&prefix) {
         fault(name.span(), message, Some(help));
@@ -116,7 +115,7 @@ pub(super) fn parse_group(
 }
 
 /// Sets a key of a group. Fails with what the key takes, or with nothing if there is no such key.
-fn set(group: &mut ConfiguredGroup, key: &str, value: &DeValue<'_>) -> Result<(), Option<String>> {
+fn set(group: &mut OidcGroup, key: &str, value: &DeValue<'_>) -> Result<(), Option<String>> {
     let words = || {
         let items = value.as_array()?.iter().map(|item| item.get_ref().as_str());
         items.collect::<Option<Vec<&str>>>()

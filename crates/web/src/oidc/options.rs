@@ -5,8 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::http::Uri;
+use repertoire::config::OidcGroup;
 use repertoire::http::HttpClient;
-use repertoire::store::{Role, TokenScope};
+use repertoire::store::Role;
 
 /// The time for which a person stays signed in by default.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
@@ -35,17 +36,6 @@ pub struct OidcOptions {
     pub groups: BTreeMap<String, OidcGroup>,
     /// The time for which a person stays signed in.
     pub session: Duration,
-}
-
-/// The rights of people in a group.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OidcGroup {
-    /// Their role.
-    pub role: Role,
-    /// The agent of the configuration whose skills and prompts they get.
-    pub agent: Option<String>,
-    /// The skills that they have access to.
-    pub scope: TokenScope,
 }
 
 impl OidcOptions {

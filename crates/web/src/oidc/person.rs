@@ -2,12 +2,13 @@
 
 use std::time::SystemTime;
 
+use repertoire::config::OidcGroup;
 use repertoire::store::{TokenRecord, TokenScope, is_principal_name};
 use repertoire_model::Digest;
 
 use super::fault::OidcFault;
 use super::jwt::Claims;
-use super::options::{OidcGroup, OidcOptions};
+use super::options::OidcOptions;
 
 /// A person or program that the provider vouches for.
 #[derive(Debug, Clone, PartialEq, Eq)]
