@@ -130,8 +130,8 @@ pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
 #[cfg(feature = "fs")]
 pub use registry::Watcher;
 pub use registry::{
-    Change, Entry, Lookup, PinnedEntry, Registry, RegistryOptions, ReloadMode, ReloadOptions, Resources,
-    Snapshot, Subscription,
+    Change, Entry, Lookup, PinnedEntry, Registry, RegistryOptions, ReloadMode, ReloadOptions, Snapshot,
+    Subscription,
 };
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use repertoire_model::answer::{Answer, LoadAnswer, LoadedSkill, Occasion, Render, Wording};
+use repertoire_model::answer::{Answer, LoadAnswer, LoadedSkill, Render, Wording};
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::text::{escape_xml, shorten, visible_line};
@@ -369,6 +369,6 @@ pub(crate) fn bindable(
 /// One shape for both, so that a search of a conversation for skills finds those of the prompt, too.
 pub(crate) fn element(skill: LoadedSkill, note: Option<String>, wording: &Wording) -> String {
     let notes = note.into_iter().collect();
-    let loaded = LoadAnswer { first: Vec::new(), skill, occasion: Occasion::First, notes };
+    let loaded = LoadAnswer { first: Vec::new(), skill, is_changed: false, notes };
     Answer::Loaded(Box::new(loaded)).render(Render::Xml, wording)
 }

@@ -58,12 +58,6 @@ impl<'s> VisibleSkills<'s> {
         self.snapshot.index_of(entry).is_some_and(|index| self.indices.is_seen[index])
     }
 
-    /// Returns all of them, sorted by name.
-    pub fn entries(&self) -> impl Iterator<Item = &'s Entry> {
-        let entries = self.snapshot.entries().iter().zip(&self.indices.is_seen);
-        entries.filter(|(_, is_seen)| **is_seen).map(|(entry, _)| entry)
-    }
-
     /// Returns the skills that hold their names, sorted by name: a skill that cannot be seen shadows nothing.
     pub fn held(&self) -> impl Iterator<Item = &'s Entry> + use<'s> {
         let (snapshot, indices) = (self.snapshot, Arc::clone(&self.indices));

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use crate::answer::{
-    Acknowledgement, FileText, LoadAnswer, LoadedSkill, Occasion, SkillList, ToolSchema, Wording,
-};
+use crate::answer::{Acknowledgement, FileText, LoadAnswer, LoadedSkill, SkillList, ToolSchema, Wording};
 use crate::catalog::MAX_DESCRIPTION_CHARS;
 use crate::text;
 
@@ -98,7 +96,7 @@ pub(super) fn acknowledgement(acknowledged: &Acknowledgement) -> String {
 /// Returns the notes about a load, a line each.
 pub(super) fn notes(loaded: &LoadAnswer) -> Vec<String> {
     let mut notes = Vec::new();
-    if loaded.occasion == Occasion::Changed {
+    if loaded.is_changed {
         notes.push(
             "This skill changed since it was loaded; these instructions replace the earlier ones.".to_owned(),
         );
