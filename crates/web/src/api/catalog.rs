@@ -38,19 +38,20 @@ pub(crate) struct CatalogQuery {
     pub(crate) agent: Option<String>,
 }
 
+/// Returns the agent of the configuration called `name`, if one is named; only senders that see the whole library know of any.
+pub(super) fn named_agent<'c>(
+    ctx: &'c RequestContext,
+    name: Option<&str>,
+) -> Result<Option<&'c Agent>, ApiError> {
+    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
+    let known = ctx.view.shared.library.agent(name).ok().filter(|_| ctx.sees_all());
+    known.map(Some).ok_or_else(|| ApiError::not_found(format!("there is no agent `{name}`")))
+}
+
 /// Returns the catalog that `query` asks for.
 pub(crate) async fn catalog(ctx: &RequestContext, query: &CatalogQuery) -> Result<CatalogView, ApiError> {
     let library = &ctx.view.shared.library;
-    let agent = match query.agent.as_deref().filter(|agent| !agent.is_empty()) {
-        Some(name) if ctx.sees_all() => Some(
-            library
-                .agent(name)
-                .map_err(|_| ApiError::not_found(format!("there is no agent `{name}`")))?
-                .clone(),
-        ),
-        Some(name) => return Err(ApiError::not_found(format!("there is no agent `{name}`"))),
-        None => None,
-    };
+    let agent = named_agent(ctx, query.agent.as_deref())?.cloned();
     let mut options = match &agent {
         Some(agent) => {
             library.open_session(&SessionRequest::of(&agent.name).without_reload()).await?.catalog_options()

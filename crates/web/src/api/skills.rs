@@ -11,6 +11,7 @@ use repertoire_model::RuleId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::catalog::named_agent;
 use super::error::ApiError;
 use super::records;
 use super::request::part;
@@ -106,18 +107,7 @@ pub(crate) async fn list(ctx: &RequestContext, query: &SkillsQuery) -> Result<Sk
         Some(text) => found(ctx, &snapshot, &all, text).await,
         None => all,
     };
-    let agent = query.agent.as_deref().filter(|agent| !agent.is_empty());
-    let agent = match agent {
-        Some(name) if ctx.sees_all() => Some(
-            ctx.view
-                .shared
-                .library
-                .agent(name)
-                .map_err(|_| ApiError::not_found(format!("there is no agent `{name}`")))?,
-        ),
-        Some(name) => return Err(ApiError::not_found(format!("there is no agent `{name}`"))),
-        None => None,
-    };
+    let agent = named_agent(ctx, query.agent.as_deref())?;
     let is = |wanted: &Option<String>, value: &str| {
         wanted.as_deref().is_none_or(|wanted| wanted.is_empty() || wanted == value)
     };
