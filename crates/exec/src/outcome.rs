@@ -1,7 +1,6 @@
 //! The outcome of a job.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +12,6 @@ pub struct RunOutcome {
     pub stdout: Output,
     /// Its standard error.
     pub stderr: Output,
-    /// The wall-clock time from before the start until all processes were gone.
-    pub elapsed: Duration,
     /// Files and directories that the command created under protected names, by the paths they were renamed to.
     pub refused: Vec<PathBuf>,
     /// Problems after the end of the command that a person has to know about.

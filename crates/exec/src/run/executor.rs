@@ -107,16 +107,6 @@ impl Executor {
         Ok(Self::new(sandbox, ExecutorOptions::new(state)))
     }
 
-    /// Returns the sandbox that commands run in.
-    pub fn sandbox(&self) -> &Arc<dyn Sandbox> {
-        &self.sandbox
-    }
-
-    /// Returns the options.
-    pub fn options(&self) -> &ExecutorOptions {
-        &self.options
-    }
-
     /// Returns the stored approvals.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals

@@ -170,7 +170,6 @@ mod tests {
             ending,
             stdout: output(stdout),
             stderr: output(stderr),
-            elapsed: Duration::from_secs(1),
             refused: Vec::new(),
             cleanup_problems: Vec::new(),
         };
