@@ -40,19 +40,15 @@ pub struct AgentOptions {
     pub subagents: bool,
 }
 
-/// The limits of one task.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct TurnLimits {
-    /// The most requests.
-    pub requests: u32,
-    /// The most tokens, cached or not, in and out; `None` for any number.
-    pub tokens: Option<u64>,
-}
-
-impl Default for TurnLimits {
-    fn default() -> Self {
-        Self { requests: 50, tokens: None }
+repertoire_model::options! {
+    /// The limits of one task.
+    #[derive(Debug, Clone, Copy)]
+    #[non_exhaustive]
+    pub struct TurnLimits {
+        /// The most requests.
+        pub requests: u32 = 50,
+        /// The most tokens, cached or not, in and out; `None` for any number.
+        pub tokens: Option<u64>,
     }
 }
 

@@ -15,40 +15,27 @@ use crate::store::{Role, TokenScope};
 
 const GROUP_KEYS: [&str; 5] = ["role", "agent", "allow", "deny", "kits"];
 
-/// The settings of OpenID Connect.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct OidcSettings {
-    /// The address of the provider; empty for none.
-    pub issuer: String,
-    /// The name under which the provider knows the server.
-    pub client_id: String,
-    /// The file with the secret that the provider knows the server by.
-    pub client_secret_file: Option<ConfiguredPath>,
-    /// The audience of tokens that programs send; empty for the client id.
-    pub audience: String,
-    /// The claim with the name of a person; empty for the verified address, or else the subject.
-    pub name_claim: String,
-    /// The claim with the groups of a person.
-    pub groups_claim: String,
-    /// The role of people in no listed group.
-    pub role: Option<Role>,
-    /// The groups, by name.
-    pub groups: BTreeMap<String, OidcGroup>,
-}
-
-impl Default for OidcSettings {
-    fn default() -> Self {
-        Self {
-            issuer: String::new(),
-            client_id: String::new(),
-            client_secret_file: None,
-            audience: String::new(),
-            name_claim: String::new(),
-            groups_claim: "groups".to_owned(),
-            role: None,
-            groups: BTreeMap::new(),
-        }
+repertoire_model::options! {
+    /// The settings of OpenID Connect.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct OidcSettings {
+        /// The address of the provider; empty for none.
+        pub issuer: String,
+        /// The name under which the provider knows the server.
+        pub client_id: String,
+        /// The file with the secret that the provider knows the server by.
+        pub client_secret_file: Option<ConfiguredPath>,
+        /// The audience of tokens that programs send; empty for the client id.
+        pub audience: String,
+        /// The claim with the name of a person; empty for the verified address, or else the subject.
+        pub name_claim: String,
+        /// The claim with the groups of a person.
+        pub groups_claim: String = "groups".to_owned(),
+        /// The role of people in no listed group.
+        pub role: Option<Role>,
+        /// The groups, by name.
+        pub groups: BTreeMap<String, OidcGroup>,
     }
 }
 

@@ -77,31 +77,21 @@ impl BoundSkill {
     }
 }
 
-/// The options of an agent's prompt.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct BindingOptions {
-    /// Renders the template of the prompt.
-    pub renderer: Arc<dyn Renderer>,
-    /// The names of tools and arguments in texts.
-    pub wording: Wording,
-    /// Counts tokens.
-    pub tokenizer: Tokenizer,
-    /// Gives a skill's frontmatter with its instructions.
-    pub include_frontmatter: bool,
-    /// Shows the directory of a skill.
-    pub show_location: bool,
-}
-
-impl Default for BindingOptions {
-    fn default() -> Self {
-        Self {
-            renderer: Arc::new(Jinja),
-            wording: Wording::default(),
-            tokenizer: Tokenizer::default(),
-            include_frontmatter: false,
-            show_location: false,
-        }
+repertoire_model::options! {
+    /// The options of an agent's prompt.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct BindingOptions {
+        /// Renders the template of the prompt.
+        pub renderer: Arc<dyn Renderer> = Arc::new(Jinja),
+        /// The names of tools and arguments in texts.
+        pub wording: Wording,
+        /// Counts tokens.
+        pub tokenizer: Tokenizer,
+        /// Gives a skill's frontmatter with its instructions.
+        pub include_frontmatter: bool,
+        /// Shows the directory of a skill.
+        pub show_location: bool,
     }
 }
 
