@@ -1,6 +1,5 @@
 //! Conversations saved as files, one JSON value per line.
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -84,23 +83,12 @@ pub(crate) struct SavedConversation {
 }
 
 /// The error of reading or writing a transcript.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the transcript {}: {problem}", path.display())]
 pub struct TranscriptError {
     path: PathBuf,
     problem: String,
     source: Option<io::Error>,
-}
-
-impl fmt::Display for TranscriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the transcript {}: {}", self.path.display(), self.problem)
-    }
-}
-
-impl std::error::Error for TranscriptError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|error| error as _)
-    }
 }
 
 impl TranscriptError {
