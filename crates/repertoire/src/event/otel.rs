@@ -82,17 +82,12 @@ pub struct OtelSink(EventQueue);
 impl OtelSink {
     /// Returns a sink that sends to the collector of `options`.
     pub fn new(options: OtelOptions) -> Self {
-        let OtelOptions { endpoint, http, headers, service_name, queue, retries, on_failure } = options;
+        let (retries, on_failure) = (options.retries.clone(), options.on_failure.clone());
+        let queue = QueueOptions { name: "traces", limit: options.queue, retries, on_failure };
         let open = move || -> Result<Box<dyn BatchWriter>, Error> {
-            Ok(Box::new(Exporter {
-                http: http.clone(),
-                endpoint: endpoint.clone(),
-                headers: headers.clone(),
-                service_name: service_name.clone(),
-                seed: RandomState::new(),
-            }))
+            Ok(Box::new(Exporter { options: options.clone(), seed: RandomState::new() }))
         };
-        Self(EventQueue::new(open, QueueOptions { name: "traces", limit: queue, retries, on_failure }))
+        Self(EventQueue::new(open, queue))
     }
 
     /// Returns the number of events that were dropped.
@@ -123,25 +118,23 @@ impl fmt::Debug for OtelSink {
 
 /// Posts spans.
 struct Exporter {
-    http: HttpClient,
-    endpoint: String,
-    headers: Vec<(String, String)>,
-    service_name: String,
+    options: OtelOptions,
     /// The random part of the identifiers of traces and spans.
     seed: RandomState,
 }
 
 impl BatchWriter for Exporter {
     fn write(&mut self, events: &[Event]) -> Result<(), Error> {
-        let mut request = self.http.post(&self.endpoint).header("Content-Type", "application/json");
-        for (name, value) in &self.headers {
+        let OtelOptions { http, endpoint, headers, .. } = &self.options;
+        let mut request = http.post(endpoint).header("Content-Type", "application/json");
+        for (name, value) in headers {
             request = request.header(name, value);
         }
         // A redirect would lead to a server that the user did not choose, and is an error.
         let sent = request.timeout(REQUEST_TIME).send(self.body(events).to_string());
         sent.and_then(HttpResponse::expect_success)
             .map(|_| ())
-            .map_err(|error| Error::new(ErrorKind::Io).about(public_address(&self.endpoint)).because(error))
+            .map_err(|error| Error::new(ErrorKind::Io).about(public_address(endpoint)).because(error))
     }
 
     fn is_transient(&self, error: &Error) -> bool {
@@ -159,7 +152,7 @@ impl Exporter {
     fn body(&self, events: &[Event]) -> Value {
         let spans: Vec<Value> = events.iter().map(|event| self.span(event)).collect();
         json!({"resourceSpans": [{
-            "resource": {"attributes": [text("service.name", &self.service_name)]},
+            "resource": {"attributes": [text("service.name", &self.options.service_name)]},
             "scopeSpans": [{
                 "scope": {"name": "repertoire", "version": env!("CARGO_PKG_VERSION")},
                 "spans": spans,
