@@ -116,7 +116,7 @@ pub mod testing;
 
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JournalOptions, JournalSink, MemorySink, Outcome, Sinks};
-pub use future::BoxFuture;
+pub use future::{BoxFuture, ResultFuture};
 pub use handler::{HandlerError, SkillHandler};
 pub use library::{Library, LibraryBuilder};
 pub use prompt::{

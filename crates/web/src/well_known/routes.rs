@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use axum::{Extension, Router};
 use repertoire::event::{Surface, Via};
 use repertoire::serve::{AgentView, OVERLOADED, Principal, PublishResult, RequestRecord, media_type};
@@ -69,8 +69,8 @@ pub(crate) fn index_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 /// Returns the routes of archives and files; each answers GET and HEAD.
 pub(crate) fn file_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
-        .route("/.well-known/agent-skills/{archive}", get(archive_file))
-        .route("/.claude-plugin/plugins/{archive}", get(plugin_file))
+        .route("/.well-known/agent-skills/{archive}", archives(ArchiveKind::Skill, ARCHIVE))
+        .route("/.claude-plugin/plugins/{archive}", archives(ArchiveKind::Plugin, PLUGIN))
         .route("/.well-known/agent-skills/{name}/{*path}", get(skill_file))
         .route("/.well-known/skills/{name}/{*path}", get(skill_file))
         .layer(map_response(add_security_headers))
@@ -110,28 +110,17 @@ async fn marketplace_file(
     json(request.headers(), &marketplace::marketplace(&server.archives, &view, &origin, &prefix).await)
 }
 
-async fn plugin_file(
-    Extension(view): Extension<Arc<AgentView>>,
-    Extension(principal): Extension<Principal>,
-    Extension(unread): Extension<UnreadLimit>,
-    Path(archive): Path<String>,
-    request: Request,
-) -> Response {
-    let Some(name) = archive.strip_suffix(PLUGIN) else { return not_found() };
-    let (parts, _) = request.into_parts();
-    send_archive(&view, &principal, &unread, name, ArchiveKind::Plugin, &parts).await
-}
-
-async fn archive_file(
-    Extension(view): Extension<Arc<AgentView>>,
-    Extension(principal): Extension<Principal>,
-    Extension(unread): Extension<UnreadLimit>,
-    Path(archive): Path<String>,
-    request: Request,
-) -> Response {
-    let Some(name) = archive.strip_suffix(ARCHIVE) else { return not_found() };
-    let (parts, _) = request.into_parts();
-    send_archive(&view, &principal, &unread, name, ArchiveKind::Skill, &parts).await
+/// Answers with archives of `kind`, whose names end with `extension`.
+fn archives<S: Clone + Send + Sync + 'static>(kind: ArchiveKind, extension: &'static str) -> MethodRouter<S> {
+    let answer = async move |Extension(view): Extension<Arc<AgentView>>,
+                             Extension(principal): Extension<Principal>,
+                             Extension(unread): Extension<UnreadLimit>,
+                             Path(archive): Path<String>,
+                             request: Request| {
+        let Some(name) = archive.strip_suffix(extension) else { return not_found() };
+        send_archive(&view, &principal, &unread, name, kind, &request.into_parts().0).await
+    };
+    get(answer)
 }
 
 async fn send_archive(
