@@ -39,7 +39,7 @@ pub(crate) struct SessionsQuery {
 }
 
 /// A session.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub(crate) struct SessionRow {
     /// The name of the session.
     pub(crate) session: String,
@@ -126,16 +126,8 @@ fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<
         let key = (event.session.clone(), event.principal.clone());
         let row = sessions.entry(key).or_insert_with(|| SessionRow {
             session: event.session.clone(),
-            agent: None,
-            principal: None,
-            surface: None,
             first: event.time.clone(),
-            last: String::new(),
-            is_active: false,
-            calls: 0,
-            failures: 0,
-            tokens: 0,
-            loaded: Vec::new(),
+            ..SessionRow::default()
         });
         row.add(event);
     }
