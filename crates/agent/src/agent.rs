@@ -223,7 +223,6 @@ impl Agent {
         Ok(())
     }
 
-    /// Counts the tokens of a request.
     pub(crate) fn count(&mut self, usage: TokenUsage) -> Result<(), AgentError> {
         self.usage += usage;
         if let Some(transcript) = &mut self.transcript {

@@ -10,7 +10,6 @@ use crate::client::ModelApi;
 use crate::message::Message;
 use crate::usage::TokenUsage;
 
-/// The version of the format.
 const VERSION: u32 = 1;
 
 /// The largest transcript that is read, in bytes.
@@ -49,7 +48,6 @@ impl Header {
     }
 }
 
-/// A line of a transcript.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {

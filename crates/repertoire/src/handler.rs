@@ -56,12 +56,10 @@ impl HandlerError {
     }
 }
 
-/// A handler that the host registered.
 #[derive(Clone)]
 pub(crate) struct HostHandler {
     pub(crate) skill: String,
     pub(crate) tool: String,
-    /// The function.
     pub(crate) handler: Arc<dyn SkillHandler>,
 }
 

@@ -20,7 +20,6 @@ use crate::request::Request;
 /// The longest wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most bytes of the answer to one request.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The most bytes of a refusal that are read.

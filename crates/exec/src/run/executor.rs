@@ -82,7 +82,6 @@ pub struct Executor {
     pub(super) approvals: Approvals,
     /// The digests of copies that this process has verified.
     pub(super) verified: Mutex<HashSet<Digest>>,
-    /// Running jobs.
     pub(super) jobs: Arc<Jobs>,
 }
 

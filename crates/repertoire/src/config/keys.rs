@@ -503,7 +503,6 @@ fn strings(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// Returns `words` as code of Markdown.
 fn coded(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

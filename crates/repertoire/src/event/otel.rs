@@ -148,7 +148,6 @@ impl BatchWriter for Exporter {
 }
 
 impl Exporter {
-    /// Returns the request for `events`.
     fn body(&self, events: &[Event]) -> Value {
         let spans: Vec<Value> = events.iter().map(|event| self.span(event)).collect();
         json!({"resourceSpans": [{

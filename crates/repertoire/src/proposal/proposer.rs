@@ -235,7 +235,6 @@ impl Proposer {
     }
 }
 
-/// Returns the number of an accepted proposal.
 fn accepted(submission: Submission) -> Result<u64, ProposalRefusal> {
     match submission {
         Submission::Accepted(id) => Ok(id),

@@ -450,7 +450,6 @@ impl Reviewer<'_> {
         found.cloned().ok_or_else(|| ReviewFault::SkillGone(proposal.content.name.clone()))
     }
 
-    /// Returns the directory that the proposal changes.
     fn directory(&self, proposal: &Proposal) -> Result<PathBuf, ReviewFault> {
         match proposal.content.kind {
             _ if proposal.content.channel().is_some() => Err(ReviewFault::NoDirectory),
@@ -486,7 +485,6 @@ struct Target {
     digest: Option<Digest>,
 }
 
-/// Returns the paths of the files with conflicts.
 fn paths(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -496,7 +494,6 @@ fn resolved(directory: &Path) -> String {
     std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned()).display().to_string()
 }
 
-/// Returns the digest of the skill in `directory`, if there is one.
 fn directory_digest(directory: &Path) -> Option<Digest> {
     use crate::provider::fs::{FsOptions, FsProvider};
 

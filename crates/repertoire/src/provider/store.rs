@@ -57,7 +57,6 @@ struct Channel {
     blobs: Mutex<BlobCache>,
 }
 
-/// The last listing.
 #[derive(Default)]
 struct ListedRelease {
     policy: Option<Policy>,
@@ -66,7 +65,6 @@ struct ListedRelease {
     skills: BTreeMap<Locator, StoredSkill>,
 }
 
-/// A skill of the last listing.
 #[derive(Clone)]
 struct StoredSkill {
     digest: Digest,

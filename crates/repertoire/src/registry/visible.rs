@@ -35,7 +35,6 @@ impl Snapshot {
         VisibleSkills { snapshot: self, indices: Arc::new(indices) }
     }
 
-    /// Returns the indices of the entries for which `is_seen` has `true`.
     fn indices(&self, is_seen: Vec<bool>) -> VisibleIndices {
         let seen: Vec<usize> = (0..is_seen.len()).filter(|index| is_seen[*index]).collect();
         let name = |index: usize| self.entries()[index].name();

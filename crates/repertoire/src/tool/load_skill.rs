@@ -45,7 +45,6 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[name]))
 }
 
-/// The arguments of a call.
 struct LoadArguments<'a> {
     skill: &'a str,
     files: Vec<(FileKind, &'a str)>,
@@ -97,7 +96,6 @@ fn about(answer: Answer, entry: &Entry, available: AvailableFiles) -> Answer {
     Answer::Fault(Fault { source: Some(entry.told_source()), available: Some(Box::new(available)), ..fault })
 }
 
-/// The argument that names the skill.
 fn name(session: &Session) -> Parameter<'_> {
     Parameter { name: &session.options().tools.arguments.name, aliases: SKILL_ALIASES }
 }

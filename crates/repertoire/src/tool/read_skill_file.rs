@@ -38,7 +38,6 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 
-/// The arguments of a call.
 struct ReadArguments<'a> {
     skill: &'a str,
     path: &'a str,

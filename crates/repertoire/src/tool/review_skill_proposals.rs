@@ -77,9 +77,7 @@ async fn reviewed(
     use crate::session::are_related;
     use crate::store::{Proposal, ProposalState};
 
-    /// The most proposals of a list.
     const MAX_LISTED: usize = 50;
-    /// The most characters of a proposal that are shown.
     const MAX_SHOWN: usize = 40_000;
 
     let Some(proposer) = session.library().proposer().cloned() else {

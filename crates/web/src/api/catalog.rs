@@ -12,10 +12,8 @@ use super::error::ApiError;
 use super::records::blocking;
 use crate::dashboard::RequestContext;
 
-/// Maximum characters of a task.
 const MAX_TASK_CHARS: usize = 20_000;
 
-/// Maximum of numbers.
 const MAX_NUMBER: u64 = 1_000_000_000;
 
 /// The choices of a catalog.
@@ -48,7 +46,6 @@ pub(super) fn named_agent<'c>(
     known.map(Some).ok_or_else(|| ApiError::not_found(format!("there is no agent `{name}`")))
 }
 
-/// Returns the catalog that `query` asks for.
 pub(crate) async fn catalog(ctx: &RequestContext, query: &CatalogQuery) -> Result<CatalogView, ApiError> {
     let library = &ctx.view.shared.library;
     let agent = named_agent(ctx, query.agent.as_deref())?.cloned();

@@ -19,7 +19,6 @@ use super::records::with_store;
 use super::request::part;
 use crate::dashboard::RequestContext;
 
-/// The number of proposals on a page.
 const PAGE: usize = 50;
 
 /// The filters of a list of proposals.
@@ -53,7 +52,6 @@ pub(crate) struct RejectRequest {
     pub(crate) reason: String,
 }
 
-/// Returns the proposals that `query` selects.
 pub(crate) async fn list(ctx: &RequestContext, query: &ProposalsQuery) -> Result<ProposalListView, ApiError> {
     use ProposalState::{Approved, Pending, Stale};
     let states = match query.state.as_deref() {
@@ -162,7 +160,6 @@ pub(crate) async fn detail(ctx: &RequestContext, id: u64) -> Result<ProposalDeta
     .await
 }
 
-/// Approves the proposal with the number `id`.
 pub(crate) async fn approve(ctx: &RequestContext, id: u64) -> Result<ProposalView, ApiError> {
     let workspace = ctx.workspace();
     decide(ctx, id, "approve", move |reviewer| {
@@ -176,7 +173,6 @@ pub(crate) async fn approve(ctx: &RequestContext, id: u64) -> Result<ProposalVie
     .await
 }
 
-/// Rejects the proposal with the number `id`.
 pub(crate) async fn reject(ctx: &RequestContext, id: u64, reason: &str) -> Result<ProposalView, ApiError> {
     let reason = reason.trim().to_owned();
     if reason.is_empty() {

@@ -13,7 +13,6 @@ use crate::dashboard::RequestContext;
 /// The number of results.
 const PAGE: usize = 10;
 
-/// Maximum characters of a search.
 const MAX_QUERY_CHARS: usize = 1_000;
 
 /// A search.
@@ -34,7 +33,6 @@ pub(crate) struct SearchQuery {
     pub(crate) limit: Option<usize>,
 }
 
-/// Returns the results of a search.
 pub(crate) async fn search(ctx: &RequestContext, query: SearchQuery) -> Result<SearchView, ApiError> {
     if query.q.chars().count() > MAX_QUERY_CHARS {
         return Err(ApiError::invalid(format!("q: at most {MAX_QUERY_CHARS} characters")));

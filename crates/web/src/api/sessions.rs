@@ -12,10 +12,8 @@ use super::events::{self, EventRecord, EventsQuery};
 use super::request::{MAX_LIMIT, part};
 use crate::dashboard::RequestContext;
 
-/// The number of sessions on a page.
 const PAGE: usize = 25;
 
-/// Maximum events that sessions are made of.
 const MAX_EVENTS: usize = 10_000;
 
 /// The hours that are looked back.

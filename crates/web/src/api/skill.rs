@@ -25,7 +25,6 @@ use super::records::blocking;
 use super::skills::{Facts, NAMING_OTHERS};
 use crate::dashboard::{KnownUpdate, RequestContext};
 
-/// Maximum bytes of a file that the API answers with as text.
 const MAX_TEXT_BYTES: u64 = 1024 * 1024;
 
 impl From<KnownUpdate> for UpdateView {
@@ -247,7 +246,6 @@ fn entry_text(catalog: &str, entry: &Entry) -> String {
     block.or_else(line).unwrap_or(catalog).to_owned()
 }
 
-/// Returns the file at `path` of the skill called `name`.
 pub(crate) async fn file(ctx: &RequestContext, name: &str, path: &str) -> Result<FileText, ApiError> {
     let registry = &ctx.view.shared.registry;
     let snapshot: Arc<Snapshot> = registry.snapshot();

@@ -17,7 +17,6 @@ use super::records;
 use super::request::part;
 use crate::dashboard::{EntryTokenCounts, RequestContext, UsageCounts};
 
-/// The number of skills on a page.
 const PAGE: usize = 50;
 
 /// Maximum skills that a search finds.
@@ -93,7 +92,6 @@ pub(crate) struct SkillList {
     pub(crate) facets: Facets,
 }
 
-/// Returns the skills that `query` selects.
 pub(crate) async fn list(ctx: &RequestContext, query: &SkillsQuery) -> Result<SkillList, ApiError> {
     let snapshot = ctx.view.shared.registry.snapshot();
     let all = visible(ctx, &snapshot);
@@ -215,7 +213,6 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Reads the facts of the skills of `snapshot`.
     pub(crate) async fn read(ctx: &RequestContext, snapshot: &Arc<Snapshot>) -> Result<Self, ApiError> {
         let tokens = records::entry_tokens(ctx, snapshot).await?;
         Ok(Self::new(tokens, &*records::usage(ctx, USAGE_DAYS).await))
@@ -240,7 +237,6 @@ impl Facts {
         }
     }
 
-    /// Returns the tokens of `entry` in a catalog.
     pub(crate) fn tokens(&self, snapshot: &Snapshot, entry: &Entry) -> u64 {
         snapshot.index_of(entry).and_then(|index| self.tokens.get(index)).copied().unwrap_or_default()
     }

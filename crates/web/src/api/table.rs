@@ -20,10 +20,8 @@ use super::{proposals, search, sessions, skill, skills, switch, update, versions
 use crate::dashboard::RequestContext;
 use crate::publish::{PublishAnswer, PublishQuery};
 
-/// The path of the document.
 const DOCUMENT: &str = "/api/v1/openapi.json";
 
-/// Returns the routes of the API.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let mut router = Router::new();
     for route in table::<S>() {

@@ -22,7 +22,6 @@ use super::skill;
 use crate::dashboard::RequestContext;
 use crate::publish::{channels_seen, published_versions, released_digests};
 
-/// The number of versions on a page.
 const PAGE: usize = 50;
 
 /// A part of a list of versions.

@@ -17,7 +17,6 @@ const USAGE_TIME: Duration = Duration::from_secs(2);
 /// The usage of skills in some time.
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounts {
-    /// The calls.
     pub(crate) usage: Vec<UsageCount>,
     /// The loads per day.
     pub(crate) daily: Vec<DailyLoads>,
@@ -57,7 +56,6 @@ pub(crate) type ChangesSender = watch::Sender<Changes>;
 pub(crate) struct KnownUpdate {
     /// The word for the newest version, and that in words; `None` if the skill was not added from a source.
     pub(crate) newest: Option<(&'static str, Option<String>)>,
-    /// The time of the answer.
     pub(crate) time: SystemTime,
 }
 
@@ -114,7 +112,6 @@ impl DashboardState {
         usage.get(&days).map(|(_, counts)| Arc::clone(counts))
     }
 
-    /// Keeps the usage of the last `days` days.
     pub(crate) fn keep_usage(&self, days: u64, counts: Arc<UsageCounts>) {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         usage.retain(|_, (read, _)| read.elapsed() < USAGE_TIME);

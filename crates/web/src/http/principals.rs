@@ -98,7 +98,6 @@ pub(super) struct PrincipalsOptions {
 }
 
 impl Principals {
-    /// Returns the principals of `access` and of the store.
     pub(super) async fn open(
         server: Server,
         options: PrincipalsOptions,
@@ -362,7 +361,6 @@ fn scope(record: &TokenRecord, kits: &BTreeMap<String, Vec<Pattern>>) -> Scope {
     scope
 }
 
-/// Returns the tools for models that a role has.
 fn tools(role: Role) -> OfferedTools {
     let names = ToolNames::default();
     let mut tools = reserved_names(&names);

@@ -19,7 +19,6 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// Returns the person that `claims` are about.
     pub(super) fn new(claims: &Claims, options: &OidcOptions) -> Result<Self, OidcFault> {
         let name = name(claims, options)?;
         let groups = claims.texts(&options.groups_claim);
@@ -27,7 +26,6 @@ impl Person {
         Ok(Self { name, rights })
     }
 
-    /// Returns the record of the token `secret` that stands for the person.
     pub(crate) fn token(&self, secret: &str, now: SystemTime) -> TokenRecord {
         let mut token = TokenRecord::new(secret, &self.name, self.rights.role, now);
         token.agent.clone_from(&self.rights.agent);

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::serve::without_kind;
 
-/// The names of months.
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 

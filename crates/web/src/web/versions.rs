@@ -32,7 +32,6 @@ pub(super) struct DiffView {
     view: Option<String>,
 }
 
-/// Answers with what changed in a version.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Path((name, number)): Path<(String, u64)>,
@@ -54,7 +53,6 @@ pub(super) struct RollbackForm {
     force: Option<String>,
 }
 
-/// Restores a version.
 pub(super) async fn post_rollback(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,

@@ -32,7 +32,6 @@ const GZIP: &str = "application/gzip";
 /// The media type of the archive of a plugin.
 const ZIP: &str = "application/zip";
 
-/// The extension of archives.
 const ARCHIVE: &str = ".tar.gz";
 
 /// The extension of archives of plugins.
@@ -254,14 +253,12 @@ fn json(headers: &HeaderMap, value: &Value) -> Response {
     file(headers, "application/json", &Digest::of(&bytes), bytes)
 }
 
-/// Returns an archive, which has this digest, as a download.
 pub(crate) fn archive_response(headers: &HeaderMap, digest: &Digest, bytes: Vec<u8>) -> Response {
     let mut response = attachment(file(headers, GZIP, digest, bytes));
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 
-/// Returns `response` as a download.
 fn attachment(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
     response
