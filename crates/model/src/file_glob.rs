@@ -1,5 +1,7 @@
 //! Globs over paths of files: the `paths` of a skill that is about some files of a project.
 
+use std::fmt;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// The longest pattern that matches anything, in bytes.
@@ -15,22 +17,33 @@ const MAX_PATTERNS: usize = 64;
 const MAX_PATH_BYTES: usize = 4096;
 
 /// The reason why a pattern is malformed.
-#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GlobFault {
     /// It is longer than the longest pattern that matches anything.
-    #[error("it is longer than {MAX_PATTERN_BYTES} bytes")]
     TooLong,
     /// It has this bracket without the other one.
-    #[error("it has a `{0}` without the other bracket")]
     Unbalanced(char),
     /// It has too many wildcards.
-    #[error("it has more than {MAX_WILDCARDS} wildcards")]
     TooManyWildcards,
     /// It has a part `..`, which no path of a file has.
-    #[error("it has a `..`, and paths are those in the project")]
     Parent,
 }
+
+impl fmt::Display for GlobFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(f, "it is longer than {MAX_PATTERN_BYTES} bytes"),
+            Self::Unbalanced(bracket) => write!(f, "it has a `{bracket}` without the other bracket"),
+            Self::TooManyWildcards => {
+                write!(f, "it has more than {MAX_WILDCARDS} wildcards")
+            }
+            Self::Parent => f.write_str("it has a `..`, and paths are those in the project"),
+        }
+    }
+}
+
+impl std::error::Error for GlobFault {}
 
 /// Returns the reason why `pattern` is malformed, if it is.
 ///

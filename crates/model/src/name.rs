@@ -143,29 +143,36 @@ impl Grammar {
 }
 
 /// One way in which a name departs from a [`Grammar`].
-#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrammarFault {
     /// Longer than [`STANDARD_MAX_CHARS`]; the field is its length in characters.
-    #[error("has {0} characters, more than {STANDARD_MAX_CHARS}")]
     TooLong(usize),
     /// Holds an upper-case letter.
-    #[error("contains upper-case letters")]
     Uppercase,
     /// Starts or ends with a hyphen.
-    #[error("starts or ends with a hyphen")]
     EdgeHyphen,
     /// Holds two hyphens in a row.
-    #[error("contains two hyphens in a row")]
     DoubleHyphen,
     /// Holds this character, which is not one of `a-z`, `0-9`, `-`.
-    #[error("contains `{0}`, which is not one of a-z, 0-9 and -")]
     Character(char),
     /// Does not start with a letter.
-    #[error("does not start with a letter")]
     StartsWithoutLetter,
 }
 
 /// Writes it as the end of a sentence about the name: `contains upper-case letters`.
+impl fmt::Display for GrammarFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(length) => write!(f, "has {length} characters, more than {STANDARD_MAX_CHARS}"),
+            Self::Uppercase => f.write_str("contains upper-case letters"),
+            Self::EdgeHyphen => f.write_str("starts or ends with a hyphen"),
+            Self::DoubleHyphen => f.write_str("contains two hyphens in a row"),
+            Self::Character(c) => write!(f, "contains `{c}`, which is not one of a-z, 0-9 and -"),
+            Self::StartsWithoutLetter => f.write_str("does not start with a letter"),
+        }
+    }
+}
+
 /// Returns every way in which `name` departs from `grammar`, in a fixed order.
 pub fn grammar_faults(name: &str, grammar: Grammar) -> Vec<GrammarFault> {
     if grammar == Grammar::Relaxed {

@@ -57,34 +57,49 @@ pub fn bundle(files: &SkillFiles) -> Bundle {
 }
 
 /// The reason that a diff cannot be applied.
-#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatchFault {
     /// It has no hunks.
-    #[error("the diff has no hunks; write it as `diff -u` does")]
     Empty,
     /// A hunk stands before the name of a file.
-    #[error("a hunk comes before the lines `--- a/FILE` and `+++ b/FILE` that name its file")]
     NoHeader,
     /// It renames or copies files, or changes binary ones.
-    #[error("`{0}` is not supported; remove the one file and add the other")]
     Unsupported(String),
     /// It names a file that a skill cannot have.
-    #[error("`{0}` is not a file of a skill: {1}")]
     Path(String, PathFault),
     /// It changes a file that is not there.
-    #[error("the skill has no file {0}")]
     NoFile(SkillPath),
     /// It creates a file that is there.
-    #[error("the skill already has a file {0}")]
     Exists(SkillPath),
     /// It changes a file that is not text.
-    #[error("{0} is not text")]
     Binary(SkillPath),
     /// A hunk does not match the file.
-    #[error("the diff does not match {0} ({1}); read the file again")]
     Mismatch(SkillPath, String),
 }
+
+impl fmt::Display for PatchFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the diff has no hunks; write it as `diff -u` does"),
+            Self::NoHeader => {
+                f.write_str("a hunk comes before the lines `--- a/FILE` and `+++ b/FILE` that name its file")
+            }
+            Self::Unsupported(line) => {
+                write!(f, "`{line}` is not supported; remove the one file and add the other")
+            }
+            Self::Path(path, fault) => write!(f, "`{path}` is not a file of a skill: {fault}"),
+            Self::NoFile(path) => write!(f, "the skill has no file {path}"),
+            Self::Exists(path) => write!(f, "the skill already has a file {path}"),
+            Self::Binary(path) => write!(f, "{path} is not text"),
+            Self::Mismatch(path, why) => {
+                write!(f, "the diff does not match {path} ({why}); read the file again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PatchFault {}
 
 /// The part of a diff that is about one file.
 #[derive(Debug, Default)]

@@ -100,46 +100,61 @@ impl AsRef<str> for SkillPath {
 }
 
 /// The reason why a text is not a [`SkillPath`].
-#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathFault {
     /// There is nothing in it.
-    #[error("the path is empty")]
     Empty,
     /// It starts with `/`.
-    #[error("the path is absolute; give it relative to the skill directory")]
     Absolute,
     /// A component is empty or `.`.
-    #[error("the path has an empty or `.` component")]
     EmptyComponent,
     /// A component is `..`.
-    #[error("the path leads upwards (`..`)")]
     ParentComponent,
     /// It holds a backslash, a control, or one of `: < > " | ? *`; the field is that character.
-    #[error("the path holds the character {}, which is not allowed", shown(.0))]
     Character(char),
     /// It holds a character that is invisible or changes the direction of text.
-    #[error("the path holds the invisible character U+{:04X}", u32::from(*.0))]
     Invisible(char),
     /// A component ends with a dot or a space.
-    #[error("a component of the path ends with a dot or a space")]
     TrailingDotOrSpace,
     /// A component is a device name on Windows, such as `CON` or `COM1`.
-    #[error("a component of the path is a device name on Windows")]
     DeviceName,
     /// A component names a git directory.
-    #[error("the path leads into a git directory")]
     GitDirectory,
     /// It is not in Unicode normal form C.
-    #[error("the path is not in Unicode normal form C")]
     NotNormalised,
     /// A component is longer than [`MAX_COMPONENT_BYTES`] or the path longer than [`MAX_BYTES`].
-    #[error("the path is too long")]
     TooLong,
     /// It has more than [`MAX_DEPTH`] components.
-    #[error("the path has more than {MAX_DEPTH} components")]
     TooDeep,
 }
+
+impl fmt::Display for PathFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the path is empty"),
+            Self::Absolute => f.write_str("the path is absolute; give it relative to the skill directory"),
+            Self::EmptyComponent => f.write_str("the path has an empty or `.` component"),
+            Self::ParentComponent => f.write_str("the path leads upwards (`..`)"),
+            // Quotes and backslashes are printable, although `escape_debug` escapes them.
+            Self::Character(c @ ('"' | '\'' | '\\')) => {
+                write!(f, "the path holds the character {c}, which is not allowed")
+            }
+            Self::Character(c) => {
+                write!(f, "the path holds the character {}, which is not allowed", c.escape_debug())
+            }
+            Self::Invisible(c) => write!(f, "the path holds the invisible character U+{:04X}", u32::from(*c)),
+            Self::TrailingDotOrSpace => f.write_str("a component of the path ends with a dot or a space"),
+            Self::DeviceName => f.write_str("a component of the path is a device name on Windows"),
+            Self::GitDirectory => f.write_str("the path leads into a git directory"),
+            Self::NotNormalised => f.write_str("the path is not in Unicode normal form C"),
+            Self::TooLong => f.write_str("the path is too long"),
+            Self::TooDeep => write!(f, "the path has more than {MAX_DEPTH} components"),
+        }
+    }
+}
+
+impl std::error::Error for PathFault {}
 
 fn check_component(component: &str) -> Result<(), PathFault> {
     match component {
@@ -180,11 +195,6 @@ fn is_device_name(component: &str) -> bool {
     let mut digits = number.chars();
     let is_port = digits.next().is_some_and(|c| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³'));
     is_port && digits.next().is_none()
-}
-
-/// Returns `c` as a message shows it. Quotes and backslashes are printable, although `escape_debug` escapes them.
-fn shown(c: &char) -> String {
-    if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() }
 }
 
 #[cfg(test)]

@@ -31,19 +31,28 @@ pub struct Pattern {
 const TAG: &str = "tag=";
 
 /// The reason why a text is not a pattern.
-#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternFault {
     /// It is empty, or has nothing before or after the colon, and so could match nothing.
-    #[error("it is empty and matches nothing")]
     Empty,
     /// It has more than [`MAX_PATTERN_CHARS`] characters.
-    #[error("it has more than {MAX_PATTERN_CHARS} characters")]
     TooLong,
     /// Its part for the name holds this character, which no name can hold, and so could match nothing.
-    #[error("no skill's name contains {0:?}, so it matches nothing")]
     Character(char),
 }
+
+impl fmt::Display for PatternFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty and matches nothing"),
+            Self::TooLong => write!(f, "it has more than {MAX_PATTERN_CHARS} characters"),
+            Self::Character(c) => write!(f, "no skill's name contains {c:?}, so it matches nothing"),
+        }
+    }
+}
+
+impl std::error::Error for PatternFault {}
 
 impl Pattern {
     /// Returns the pattern written as `text`.

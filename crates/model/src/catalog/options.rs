@@ -1,5 +1,7 @@
 //! Options of the catalog, and their errors.
 
+use std::fmt;
+
 use super::Tokenizer;
 
 /// The default name of the tool that loads a skill.
@@ -92,11 +94,10 @@ crate::options! {
 }
 
 /// A choice that does not fit the given skills.
-#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CatalogError {
     /// The skill to highlight is not among the entries.
-    #[error("no skill {name:?} to highlight{}", meant(.nearest.as_deref()))]
     UnknownHighlight {
         /// The requested name.
         name: String,
@@ -104,12 +105,27 @@ pub enum CatalogError {
         nearest: Option<String>,
     },
     /// [`Format::Compat`] needs the location of each skill, and this one has no location.
-    #[error("skill {name:?} has no location, which the compat format lists")]
     MissingLocation {
         /// The skill.
         name: String,
     },
 }
+
+impl fmt::Display for CatalogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownHighlight { name, nearest: Some(nearest) } => {
+                write!(f, "no skill {name:?} to highlight; did you mean {nearest:?}?")
+            }
+            Self::UnknownHighlight { name, nearest: None } => write!(f, "no skill {name:?} to highlight"),
+            Self::MissingLocation { name } => {
+                write!(f, "skill {name:?} has no location, which the compat format lists")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CatalogError {}
 
 /// The share of the cost of descriptions, in percent, that goes to skills by turns, independent of the task.
 pub const FAIR_PERCENT: usize = 15;
@@ -140,8 +156,4 @@ pub struct Ranking {
     pub names: Vec<String>,
     /// Moves the turns of the skills: each number shows the next few, and after some all have been shown.
     pub epoch: u64,
-}
-
-fn meant(nearest: Option<&str>) -> String {
-    nearest.map(|nearest| format!("; did you mean {nearest:?}?")).unwrap_or_default()
 }
