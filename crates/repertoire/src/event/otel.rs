@@ -25,38 +25,32 @@ const INTERNAL: u8 = 1;
 /// The status of a span that failed.
 const FAILED: u8 = 2;
 
-/// The options of an [`OtelSink`].
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct OtelOptions {
-    /// The address that spans are posted to, such as `http://localhost:4318/v1/traces`.
-    pub endpoint: String,
-    /// The client that requests go through.
-    pub http: HttpClient,
-    /// Headers of every request, such as the key of an account.
-    pub headers: Vec<(String, String)>,
-    /// The name of the program that spans come from.
-    pub service_name: String,
-    /// The most events that wait to be sent; more are dropped and counted.
-    pub queue: usize,
-    /// The pauses before the attempts to send spans again that the collector did not take.
-    pub retries: Vec<Duration>,
-    /// Called with the reason when spans are dropped because they cannot be sent, once.
-    pub on_failure: Option<Arc<OnFailure>>,
+repertoire_model::options! {
+    /// The options of an [`OtelSink`].
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct OtelOptions {
+        /// The address that spans are posted to, such as `http://localhost:4318/v1/traces`.
+        pub endpoint: String,
+        /// The client that requests go through.
+        pub http: HttpClient,
+        /// Headers of every request, such as the key of an account.
+        pub headers: Vec<(String, String)>,
+        /// The name of the program that spans come from.
+        pub service_name: String = "repertoire".to_owned(),
+        /// The most events that wait to be sent; more are dropped and counted.
+        pub queue: usize = 10_000,
+        /// The pauses before the attempts to send spans again that the collector did not take.
+        pub retries: Vec<Duration> = [100, 1_000].map(Duration::from_millis).to_vec(),
+        /// Called with the reason when spans are dropped because they cannot be sent, once.
+        pub on_failure: Option<Arc<OnFailure>>,
+    }
 }
 
 impl OtelOptions {
     /// Returns the defaults for the collector at `endpoint`: 10,000 queued events, and no headers.
     pub fn new(endpoint: impl Into<String>) -> Self {
-        Self {
-            endpoint: endpoint.into(),
-            http: HttpClient::default(),
-            headers: Vec::new(),
-            service_name: "repertoire".to_owned(),
-            queue: 10_000,
-            retries: [100, 1_000].map(Duration::from_millis).to_vec(),
-            on_failure: None,
-        }
+        Self { endpoint: endpoint.into(), ..Self::default() }
     }
 }
 

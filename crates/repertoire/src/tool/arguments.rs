@@ -171,7 +171,7 @@ pub(crate) fn object_of(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-fn bad(name: &str, expected: &str) -> FaultKind {
+pub(super) fn bad(name: &str, expected: &str) -> FaultKind {
     FaultKind::BadArgument { name: name.to_owned(), expected: expected.to_owned() }
 }
 

@@ -3,7 +3,7 @@
 use repertoire_model::answer::FaultKind;
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Parameter};
+use super::arguments::{Arguments, Parameter, bad};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
@@ -36,9 +36,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let id = arguments.count(&ID)?.map(|id| id as u64);
         let reason = arguments.text(&REASON)?.map(str::to_owned);
         if !ACTIONS.contains(&action.as_str()) {
-            return Err(
-                FaultKind::BadArgument { name: ACTION.name.into(), expected: ACTIONS.join(", ") }.into()
-            );
+            return Err(bad(ACTION.name, &ACTIONS.join(", ")).into());
         }
         if action != "list" && id.is_none() {
             return Err(FaultKind::MissingArgument { name: ID.name.to_owned() }.into());

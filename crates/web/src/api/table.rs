@@ -83,7 +83,8 @@ fn published() -> [Route<()>; 2] {
     ]
 }
 
-/// A route whose answer is JSON: the method, the path, the id, the statuses of errors, the summary, and the function that answers.
+/// A route whose answer is JSON: the method, the path, the id, the statuses of errors, the summary, and the
+/// function that answers.
 /// Only senders that may write get an answer to a POST.
 macro_rules! route {
     (get $path:literal $id:literal $errors:tt $summary:literal,
