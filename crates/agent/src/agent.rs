@@ -20,54 +20,44 @@ use crate::{subagent_tool, transcript};
 /// The start of the ids of calls that stand for a person who names a skill.
 pub(crate) const INVOKED: &str = "invoked_";
 
-/// The choices of a host for an agent.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct AgentOptions {
-    /// The name of the model.
-    pub model: String,
-    /// The most tokens of one answer; `None` for the service's limit.
-    pub max_output_tokens: Option<u32>,
-    /// The sampling temperature; `None` for the service's default.
-    pub temperature: Option<f64>,
+repertoire_model::options! {
+    /// The choices of a host for an agent.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct AgentOptions {
+        /// The name of the model.
+        pub model: String,
+        /// The most tokens of one answer; `None` for the service's limit.
+        pub max_output_tokens: Option<u32>,
+        /// The sampling temperature; `None` for the service's default.
+        pub temperature: Option<f64>,
+        /// The limits of one task.
+        pub limits: TurnLimits,
+        /// The number of tokens in the context from which it is replaced by a summary.
+        pub compact_at: u64 = 150_000,
+        /// The most tokens of skills that are put back after that.
+        pub reattach_tokens: usize = 20_000,
+        /// True if the model is offered the tool that runs sub-agents.
+        pub subagents: bool,
+    }
+}
+
+repertoire_model::options! {
     /// The limits of one task.
-    pub limits: TurnLimits,
-    /// The number of tokens in the context from which it is replaced by a summary.
-    pub compact_at: u64,
-    /// The most tokens of skills that are put back after that.
-    pub reattach_tokens: usize,
-    /// True if the model is offered the tool that runs sub-agents.
-    pub subagents: bool,
-}
-
-/// The limits of one task.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct TurnLimits {
-    /// The most requests.
-    pub requests: u32,
-    /// The most tokens, cached or not, in and out; `None` for any number.
-    pub tokens: Option<u64>,
-}
-
-impl Default for TurnLimits {
-    fn default() -> Self {
-        Self { requests: 50, tokens: None }
+    #[derive(Debug, Clone, Copy)]
+    #[non_exhaustive]
+    pub struct TurnLimits {
+        /// The most requests.
+        pub requests: u32 = 50,
+        /// The most tokens, cached or not, in and out; `None` for any number.
+        pub tokens: Option<u64>,
     }
 }
 
 impl AgentOptions {
     /// Returns the usual choices for a model.
     pub fn new(model: impl Into<String>) -> Self {
-        Self {
-            model: model.into(),
-            max_output_tokens: None,
-            temperature: None,
-            limits: TurnLimits::default(),
-            compact_at: 150_000,
-            reattach_tokens: 20_000,
-            subagents: false,
-        }
+        Self { model: model.into(), ..Self::default() }
     }
 }
 
@@ -227,7 +217,6 @@ impl Agent {
         Ok(())
     }
 
-    /// Counts the tokens of a request.
     pub(crate) fn count(&mut self, usage: TokenUsage) -> Result<(), AgentError> {
         self.usage += usage;
         if let Some(transcript) = &mut self.transcript {

@@ -10,7 +10,6 @@ pub const NAME: &str = "run_subagent";
 /// The most agents that the definition names.
 const MAX_AGENTS: usize = 32;
 
-/// Returns the definition of the tool.
 pub(crate) fn definition(session: &Session) -> Definition {
     let mut properties = json!({"task": {"type": "string", "description": "The whole task; the sub-agent knows nothing else."}});
     let names: Vec<&str> =

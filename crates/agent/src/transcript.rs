@@ -1,6 +1,5 @@
 //! Conversations saved as files, one JSON value per line.
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,6 @@ use crate::client::ModelApi;
 use crate::message::Message;
 use crate::usage::TokenUsage;
 
-/// The version of the format.
 const VERSION: u32 = 1;
 
 /// The largest transcript that is read, in bytes.
@@ -50,7 +48,6 @@ impl Header {
     }
 }
 
-/// A line of a transcript.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {
@@ -84,23 +81,12 @@ pub(crate) struct SavedConversation {
 }
 
 /// The error of reading or writing a transcript.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the transcript {}: {problem}", path.display())]
 pub struct TranscriptError {
     path: PathBuf,
     problem: String,
     source: Option<io::Error>,
-}
-
-impl fmt::Display for TranscriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the transcript {}: {}", self.path.display(), self.problem)
-    }
-}
-
-impl std::error::Error for TranscriptError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|error| error as _)
-    }
 }
 
 impl TranscriptError {

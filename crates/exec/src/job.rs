@@ -15,7 +15,7 @@ use crate::JobLimits;
 /// let job = Job::new(["python3", "scripts/report.py"], "/srv/skills/report");
 /// assert!(!job.grants.network);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Job {
     /// The program and its arguments. A program without a slash is searched in `PATH`; a relative path with a
@@ -55,20 +55,8 @@ pub struct Job {
 impl Job {
     /// Returns a job without input, variables and grants, with the default limits.
     pub fn new<S: Into<OsString>>(command: impl IntoIterator<Item = S>, skill: impl Into<PathBuf>) -> Self {
-        Self {
-            command: command.into_iter().map(Into::into).collect(),
-            skill: skill.into(),
-            input: None,
-            environment: Vec::new(),
-            grants: Grants::default(),
-            limits: JobLimits::default(),
-            protected: Vec::new(),
-            git: GitUser::default(),
-            workplaces: Vec::new(),
-            cancel: None,
-            scratch: None,
-            state: None,
-        }
+        let command = command.into_iter().map(Into::into).collect();
+        Self { command, skill: skill.into(), ..Self::default() }
     }
 }
 

@@ -30,7 +30,6 @@ const EXTENSION: &str = "json";
 /// The largest record that is read, in bytes.
 const MAX_RECORD: u64 = 256 << 20;
 
-/// Returns the directory of records in a state directory.
 pub(crate) fn directory(state: &Path) -> PathBuf {
     state.join(DIRECTORY)
 }

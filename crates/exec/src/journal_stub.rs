@@ -12,7 +12,6 @@ pub struct InterruptedRuns {
     pub unchecked: Vec<PathBuf>,
 }
 
-/// Returns the directory of records in a state directory.
 pub(crate) fn directory(state: &Path) -> PathBuf {
     state.join("running")
 }

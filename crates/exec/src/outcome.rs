@@ -1,7 +1,6 @@
 //! The outcome of a job.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +12,6 @@ pub struct RunOutcome {
     pub stdout: Output,
     /// Its standard error.
     pub stderr: Output,
-    /// The wall-clock time from before the start until all processes were gone.
-    pub elapsed: Duration,
     /// Files and directories that the command created under protected names, by the paths they were renamed to.
     pub refused: Vec<PathBuf>,
     /// Problems after the end of the command that a person has to know about.
@@ -22,53 +19,27 @@ pub struct RunOutcome {
 }
 
 /// A problem after the end of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CleanupProblem {
     /// This path could not be searched for protected names: it may contain files that agents, shells or git obey.
+    #[error("{}: files that the command created here could not be checked; look for files that agents, shells or git obey", .0.display())]
     NotSwept(PathBuf),
     /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
+    #[error("{}: replaced while the command ran, which could write it until it was killed; look at its content", .0.display())]
     ProtectedFileReplaced(PathBuf),
     /// This file under a protected name appeared while the command ran, as the current commit has it: the
     /// user checked it out. It was moved away and is there again.
+    #[error("{}: appeared while the command ran, as the current commit has it, and was left alone", .0.display())]
     CheckedOut(PathBuf),
     /// The command removed this symbolic link under a protected name.
+    #[error("{}: the command removed this link; {}; look at what it leads to", .path.display(), if *.is_restored { "it was restored" } else { "it could not be restored" })]
     ProtectedLinkRemoved {
         /// The path of the link.
         path: PathBuf,
         /// `true` if the link is there again.
         is_restored: bool,
     },
-}
-
-impl std::fmt::Display for CleanupProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotSwept(path) => write!(
-                f,
-                "{}: files that the command created here could not be checked; look for files that agents, shells or git obey",
-                path.display()
-            ),
-            Self::ProtectedFileReplaced(path) => write!(
-                f,
-                "{}: replaced while the command ran, which could write it until it was killed; look at its content",
-                path.display()
-            ),
-            Self::CheckedOut(path) => write!(
-                f,
-                "{}: appeared while the command ran, as the current commit has it, and was left alone",
-                path.display()
-            ),
-            Self::ProtectedLinkRemoved { path, is_restored } => {
-                let now = if *is_restored { "it was restored" } else { "it could not be restored" };
-                write!(
-                    f,
-                    "{}: the command removed this link; {now}; look at what it leads to",
-                    path.display()
-                )
-            }
-        }
-    }
 }
 
 /// The end of a command.

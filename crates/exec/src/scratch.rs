@@ -141,7 +141,6 @@ pub(crate) struct FileSizes {
     seen: HashMap<(u64, u64), SeenFile>,
 }
 
-/// A file that a poll has seen.
 #[derive(Debug, Default)]
 struct SeenFile {
     /// The largest size that it had in any poll.

@@ -4,13 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::ErrorData;
 
-/// Maximum items of a page.
 pub(crate) const PAGE: usize = 100;
 
 /// The prefix by which valid cursors are recognized.
 const PREFIX: &str = "after:";
 
-/// Maximum bytes of a cursor.
 const MAX_BYTES: usize = 4096;
 
 /// Returns the cursor of the page after the item with `key`.

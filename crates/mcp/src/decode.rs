@@ -15,7 +15,6 @@ const PARAMS_NOT_OBJECT: &str = "`params` is an object";
 /// 2^53: floating-point numbers below it represent whole numbers exactly.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The result of decoding.
 pub(crate) enum DecodedMessage {
     Message(Box<ClientJsonRpcMessage>),
     /// Nothing to answer: an empty line, or an unknown notification.

@@ -113,7 +113,6 @@ impl Handler {
         }
     }
 
-    /// Returns the handler for requests of `principal`.
     pub(crate) fn with_principal(self, principal: Principal) -> Self {
         Self { principal, ..self }
     }

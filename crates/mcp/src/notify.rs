@@ -9,9 +9,7 @@ use tokio_util::sync::CancellationToken;
 /// Receives the changes of the lists that one connection sees.
 #[derive(Clone)]
 pub(crate) struct ChangeReceiver {
-    /// The lists of its agent.
     pub(crate) lists: watch::Receiver<ListVersions>,
-    /// The tools of its own session.
     pub(crate) own_tools: watch::Receiver<u64>,
     /// Counts published skills whose files changed after they were listed.
     pub(crate) republished: watch::Receiver<u64>,

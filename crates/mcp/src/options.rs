@@ -33,54 +33,37 @@ impl OwnFiles {
     }
 }
 
-/// Options of a server of MCP.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct McpOptions {
-    /// The name of the server.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// Tools for models.
-    pub tools: bool,
-    /// The Skills extension and its resources.
-    pub extension: bool,
-    /// The format of tool results: Markdown, because clients show structured content to the model as escaped
-    /// JSON. With [`Render::Json`] the result is in the text and in the structured content.
-    pub result: Render,
-    /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
-    pub instructions_tokens: usize,
-    /// The directory that clients over stdio work in if they name none: skills whose `paths` match a file in it are offered.
-    pub project: Option<PathBuf>,
-    /// The user's home directory: a repository there is not the project of the directories below it.
-    pub home: Option<PathBuf>,
-    /// The skills that a client reads from files by itself, which are left out of its catalog; for a client on this machine.
-    pub own_files: Option<OwnFiles>,
-    /// Maximum sessions of one caller over HTTP. One more closes the session that was idle longest.
-    pub sessions: usize,
-    /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in
-    /// flight. One more closes the session that was idle longest.
-    pub idle_sessions: usize,
-    /// Time after which an idle session over HTTP is closed.
-    pub session_time: Duration,
-}
-
-impl Default for McpOptions {
-    fn default() -> Self {
-        Self {
-            name: "repertoire".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            tools: true,
-            extension: true,
-            result: Render::Markdown,
-            instructions_tokens: INSTRUCTIONS_TOKENS,
-            project: None,
-            home: None,
-            own_files: None,
-            sessions: 1_024,
-            idle_sessions: 128,
-            session_time: Duration::from_secs(30 * 60),
-        }
+repertoire_model::options! {
+    /// Options of a server of MCP.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct McpOptions {
+        /// The name of the server.
+        pub name: String = "repertoire".to_owned(),
+        /// Its version.
+        pub version: String = env!("CARGO_PKG_VERSION").to_owned(),
+        /// Tools for models.
+        pub tools: bool = true,
+        /// The Skills extension and its resources.
+        pub extension: bool = true,
+        /// The format of tool results: Markdown, because clients show structured content to the model as escaped
+        /// JSON. With [`Render::Json`] the result is in the text and in the structured content.
+        pub result: Render = Render::Markdown,
+        /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
+        pub instructions_tokens: usize = INSTRUCTIONS_TOKENS,
+        /// The directory that clients over stdio work in if they name none: skills whose `paths` match a file in it are offered.
+        pub project: Option<PathBuf>,
+        /// The user's home directory: a repository there is not the project of the directories below it.
+        pub home: Option<PathBuf>,
+        /// The skills that a client reads from files by itself, which are left out of its catalog; for a client on this machine.
+        pub own_files: Option<OwnFiles>,
+        /// Maximum sessions of one caller over HTTP. One more closes the session that was idle longest.
+        pub sessions: usize = 1_024,
+        /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in
+        /// flight. One more closes the session that was idle longest.
+        pub idle_sessions: usize = 128,
+        /// Time after which an idle session over HTTP is closed.
+        pub session_time: Duration = Duration::from_secs(30 * 60),
     }
 }
 

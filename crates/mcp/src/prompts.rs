@@ -23,7 +23,6 @@ const ARGUMENTS: &str = "arguments";
 /// The placeholder for the arguments in instructions.
 const PLACEHOLDER: &str = "$ARGUMENTS";
 
-/// Maximum bytes of the arguments of a prompt.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// Maximum bytes of a prompt: instructions may repeat the placeholder.
@@ -55,7 +54,6 @@ pub(crate) struct Invocation {
     arguments: String,
 }
 
-/// Returns the invocation that `request` asks for.
 pub(crate) async fn parse(
     view: &AgentView,
     session: &Session,

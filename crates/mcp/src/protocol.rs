@@ -19,7 +19,6 @@ pub(crate) const SUPPORTED_VERSIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2026_07_28,
 ];
 
-/// A family of protocol versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProtocolFamily {
     /// Up to 2025-11-25: a session starts with `initialize`.
@@ -36,7 +35,6 @@ impl ProtocolFamily {
         }
     }
 
-    /// Returns the `_meta` of a result.
     pub(crate) fn meta(self, server: &Implementation) -> Option<MetaObject> {
         let info = json!({"name": server.name, "version": server.version});
         (self == Self::Stateless).then(|| MetaObject(Map::from_iter([(SERVER_INFO.to_owned(), info)])))

@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use super::cursor::{self, PAGE};
 use super::uri::{SkillUri, skill_uri};
 
-/// The name of the extension.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// The `_meta` key of the source of a skill.
 const SOURCE: &str = "io.github.repertoire-rs/source";
@@ -21,22 +20,18 @@ pub(crate) const GET: &str = "skills/get";
 /// Lists a directory of a skill.
 pub(crate) const READ_DIRECTORY: &str = "resources/directory/read";
 
-/// The methods of the extension.
 pub(crate) const METHODS: [&str; 3] = [LIST, GET, READ_DIRECTORY];
 
-/// Returns the capability that announces the extension.
 pub(crate) fn capability() -> ExtensionCapabilities {
     let settings = JsonObject::from_iter([("directoryRead".to_owned(), Value::Bool(true))]);
     ExtensionCapabilities::from([(EXTENSION.to_owned(), settings)])
 }
 
-/// The parameters of `skills/list`.
 #[derive(Debug, Default, Deserialize)]
 struct ListParams {
     cursor: Option<String>,
 }
 
-/// The parameters of `skills/get`.
 #[derive(Debug, Deserialize)]
 struct GetParams {
     uri: String,
@@ -68,7 +63,6 @@ pub(crate) fn source_meta(skill: &PublishedSkill) -> MetaObject {
     MetaObject(Map::from_iter([(SOURCE.to_owned(), Value::from(skill.source.as_str()))]))
 }
 
-/// Answers `skills/list`.
 pub(crate) async fn list(view: &AgentView, params: Option<Value>) -> Result<Map<String, Value>, ErrorData> {
     let ListParams { cursor } = params_of(params)?;
     let snapshot = view.shared.registry.newest().await;
@@ -79,7 +73,6 @@ pub(crate) async fn list(view: &AgentView, params: Option<Value>) -> Result<Map<
     Ok(result)
 }
 
-/// Answers `skills/get`.
 pub(crate) async fn get(
     view: &AgentView,
     session: &Session,
@@ -137,11 +130,9 @@ pub(crate) fn find_readable<'s>(
 /// One page of published skills, sorted by name.
 pub(crate) struct SkillPage {
     pub(crate) skills: Vec<std::sync::Arc<PublishedSkill>>,
-    /// The cursor of the next page, if there is one.
     pub(crate) next: Option<String>,
 }
 
-/// Returns the page of published skills that begins at `cursor`.
 pub(crate) async fn published_page(
     view: &AgentView,
     snapshot: &Snapshot,
@@ -170,13 +161,11 @@ pub(crate) fn params_of<T: for<'de> Deserialize<'de>>(params: Option<Value>) -> 
         .map_err(|error| ErrorData::invalid_params(format!("bad parameters: {error}"), None))
 }
 
-/// Returns the error that no skill has `uri`.
 pub(crate) fn unknown(uri: &str) -> ErrorData {
     let uri = repertoire_model::text::shorten(uri, 200);
     ErrorData::invalid_params(format!("there is no skill at {uri}; skills/list has all of them"), None)
 }
 
-/// Returns the message that the skill at `uri` is not served.
 pub(crate) fn withheld_message(uri: &str, reasons: &[repertoire::Diagnostic]) -> String {
     let uri = repertoire_model::text::shorten(uri, 200);
     match reasons.first() {

@@ -70,7 +70,6 @@ struct CallPlace {
 }
 
 impl CallPlace {
-    /// Waits for a place for a call of the tool `name`.
     async fn acquire(view: &AgentView, session: &Session, name: &str) -> Self {
         if runs(session, name) {
             let permit = Arc::clone(&view.runs).acquire_owned().await.ok();

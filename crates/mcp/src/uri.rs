@@ -6,7 +6,6 @@ use repertoire::{SkillName, SkillPath};
 /// The scheme and its separator.
 const SCHEME: &str = "skill://";
 
-/// A parsed `skill://` URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillUri {
     pub(crate) name: SkillName,

@@ -5,7 +5,6 @@ use crate::text;
 /// The most characters of a description.
 pub const MAX_CHARS: usize = 80;
 
-/// The most lines of a file that are examined.
 const MAX_LINES: usize = 40;
 
 /// The fewest characters of a line of `=` that makes the line above it a heading.

@@ -90,7 +90,6 @@ pub(crate) struct Lines<'a> {
     offset: usize,
 }
 
-/// A line of a text.
 pub(crate) struct Line<'a> {
     pub(crate) start: usize,
     pub(crate) text: &'a str,

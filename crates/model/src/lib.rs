@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod words;
+mod options;
 mod escape;
 pub mod text;
 pub mod lines;

@@ -181,7 +181,6 @@ impl Manifest {
 struct Field<'a, 'r, 'p> {
     key: &'a str,
     value: &'a Node,
-    /// All entries of the frontmatter.
     entries: &'a [MappingEntry],
     place: &'a Place<'a>,
     reporter: &'r mut Reporter<'p>,
@@ -481,7 +480,6 @@ fn texts_of(value: &Node) -> Vec<String> {
 
 /// The most texts of one list of hints.
 const MAX_HINTS: usize = 32;
-/// The most bytes of one hint.
 const MAX_HINT_BYTES: usize = 2048;
 
 /// Returns as much of a key as a message shows.

@@ -209,7 +209,6 @@ fn patched(text: &str, part: &FileDiff<'_>) -> Result<String, String> {
     Ok(if has_crlf { text.replace('\n', "\r\n") } else { text })
 }
 
-/// Returns the parts of `diff`, one for each file.
 fn file_diffs(diff: &str) -> Result<Vec<FileDiff<'_>>, PatchFault> {
     let mut parts: Vec<FileDiff<'_>> = Vec::new();
     let mut executable = None;

@@ -121,94 +121,71 @@ crate::words! {
     }
 }
 
-/// The choices in force.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Policy {
-    /// The profile the choices started from: the column of the table of rules.
-    pub profile: Profile,
-    /// True if the severities of the publish check apply instead of the profile's.
-    pub publish: bool,
-    /// Skills that share a name.
-    pub duplicates: Duplicates,
-    /// Skills that cannot be understood.
-    pub on_invalid: OnInvalid,
-    /// Skills whose name differs from their directory.
-    pub name_mismatch: NameMismatch,
-    /// The grammar names are held against.
-    pub name_grammar: Grammar,
-    /// Words a name should not hold.
-    pub reserved_words: Vec<String>,
-    /// The severity of `name-reserved`.
-    pub reserved_action: Action,
-    /// The shortest description that is not reported, in characters.
-    pub description_min: usize,
-    /// The longest description that is not reported, in characters.
-    pub description_max: usize,
-    /// The source of descriptions.
-    pub description_from: DescriptionSource,
-    /// The fields that are part of the format, beyond those of the open standard.
-    pub known_fields: Vec<String>,
-    /// The version of a skill that states none.
-    pub default_version: Option<String>,
-    /// The author of a skill that states none.
-    pub default_author: Option<String>,
-    /// The severity of `field-unknown`.
-    pub unknown_fields: Action,
-    /// True if a missing frontmatter is reported.
-    pub frontmatter_required: bool,
-    /// The files that a skill is reported to have.
-    pub resource_listing: ResourceListing,
-    /// The most files that are listed when a skill is loaded.
-    pub max_listed: usize,
-    /// True if every error in a `SKILL.md` sets the skill aside, not only the errors that make it unusable.
-    pub quarantine_errors: bool,
-    /// Severities that replace those of the profile's column, where no choice above settles them.
-    pub profile_severities: BTreeMap<RuleId, Option<Severity>>,
-    /// Severities that replace all others; `None` turns a rule off. Rules that [set a skill
-    /// aside](RuleId::is_fixed) always speak.
-    pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
-    /// The sources and tiers, such as `user`, because of whose skills the registry does not refuse to open: those are set aside.
-    pub tolerated_sources: Vec<String>,
-    /// The skills that are switched off for all agents.
-    pub disabled: Vec<Pattern>,
-    /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch
-    /// off is reported where another takes its name.
-    pub disabled_by_project: Vec<Pattern>,
-    /// The skills of the kits that are in use; all others are switched off. `None` if no kit is in use.
-    pub kit: Option<Vec<Pattern>>,
+crate::options! {
+    /// The choices in force.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub struct Policy {
+        /// The profile the choices started from: the column of the table of rules.
+        pub profile: Profile = Profile::Standard,
+        /// True if the severities of the publish check apply instead of the profile's.
+        pub publish: bool,
+        /// Skills that share a name.
+        pub duplicates: Duplicates = Duplicates::Quarantine,
+        /// Skills that cannot be understood.
+        pub on_invalid: OnInvalid = OnInvalid::Quarantine,
+        /// Skills whose name differs from their directory.
+        pub name_mismatch: NameMismatch = NameMismatch::Warn,
+        /// The grammar names are held against.
+        pub name_grammar: Grammar = Grammar::AgentSkills,
+        /// Words a name should not hold.
+        pub reserved_words: Vec<String> = vec!["anthropic".to_owned(), "claude".to_owned()],
+        /// The severity of `name-reserved`.
+        pub reserved_action: Action = Action::Warn,
+        /// The shortest description that is not reported, in characters.
+        pub description_min: usize = 20,
+        /// The longest description that is not reported, in characters.
+        pub description_max: usize = DESCRIPTION_MAX,
+        /// The source of descriptions.
+        pub description_from: DescriptionSource = DescriptionSource::Frontmatter,
+        /// The fields that are part of the format, beyond those of the open standard.
+        pub known_fields: Vec<String>,
+        /// The version of a skill that states none.
+        pub default_version: Option<String>,
+        /// The author of a skill that states none.
+        pub default_author: Option<String>,
+        /// The severity of `field-unknown`.
+        pub unknown_fields: Action = Action::Warn,
+        /// True if a missing frontmatter is reported.
+        pub frontmatter_required: bool = true,
+        /// The files that a skill is reported to have.
+        pub resource_listing: ResourceListing = ResourceListing::Walk,
+        /// The most files that are listed when a skill is loaded.
+        pub max_listed: usize = 200,
+        /// True if every error in a `SKILL.md` sets the skill aside, not only the errors that make it unusable.
+        pub quarantine_errors: bool,
+        /// Severities that replace those of the profile's column, where no choice above settles them.
+        pub profile_severities: BTreeMap<RuleId, Option<Severity>>,
+        /// Severities that replace all others; `None` turns a rule off. Rules that [set a skill
+        /// aside](RuleId::is_fixed) always speak.
+        pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
+        /// The sources and tiers, such as `user`, because of whose skills the registry does not refuse to open: those are set
+        /// aside.
+        pub tolerated_sources: Vec<String>,
+        /// The skills that are switched off for all agents.
+        pub disabled: Vec<Pattern>,
+        /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch
+        /// off is reported where another takes its name.
+        pub disabled_by_project: Vec<Pattern>,
+        /// The skills of the kits that are in use; all others are switched off. `None` if no kit is in use.
+        pub kit: Option<Vec<Pattern>>,
+    }
 }
 
 impl Policy {
     /// Returns the choices of `profile`.
     pub fn of(profile: Profile) -> Self {
-        let standard = Self {
-            profile,
-            publish: false,
-            duplicates: Duplicates::Quarantine,
-            on_invalid: OnInvalid::Quarantine,
-            name_mismatch: NameMismatch::Warn,
-            name_grammar: Grammar::AgentSkills,
-            reserved_words: vec!["anthropic".to_owned(), "claude".to_owned()],
-            reserved_action: Action::Warn,
-            description_min: 20,
-            description_max: DESCRIPTION_MAX,
-            description_from: DescriptionSource::Frontmatter,
-            known_fields: Vec::new(),
-            default_version: None,
-            default_author: None,
-            unknown_fields: Action::Warn,
-            frontmatter_required: true,
-            resource_listing: ResourceListing::Walk,
-            max_listed: 200,
-            quarantine_errors: false,
-            profile_severities: BTreeMap::new(),
-            rule_severities: BTreeMap::new(),
-            tolerated_sources: Vec::new(),
-            disabled: Vec::new(),
-            disabled_by_project: Vec::new(),
-            kit: None,
-        };
+        let standard = Self { profile, ..Self::default() };
         match profile {
             Profile::Standard => standard,
             Profile::Strict => Self {
@@ -297,12 +274,6 @@ impl Policy {
                 None => severities[self.profile.column()],
             },
         }
-    }
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self::of(Profile::Standard)
     }
 }
 

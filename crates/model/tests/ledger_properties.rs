@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use repertoire_model::answer::guard::guard;
 use repertoire_model::answer::{
-    Acknowledgement, Answer, Fault, FaultKind, LoadAnswer, LoadedSkill, Occasion, RecognisedAnswer, Render,
-    Wording, recognise,
+    Acknowledgement, Answer, Fault, FaultKind, LoadAnswer, LoadedSkill, RecognisedAnswer, Render, Wording,
+    recognise,
 };
 use repertoire_model::essence::essence;
 use repertoire_model::ledger::{Ledger, LoadDecision, Presence, Reload};
@@ -244,7 +244,7 @@ impl Host {
             LoadDecision::Give(_) => Answer::Loaded(Box::new(LoadAnswer {
                 first: with.map(|with| loaded_skill(with, &self.disk[with])).into_iter().collect(),
                 skill: loaded_skill(name, &self.disk[name]),
-                occasion: Occasion::First,
+                is_changed: false,
                 notes: Vec::new(),
             })),
         };

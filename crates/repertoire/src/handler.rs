@@ -1,7 +1,6 @@
 //! Handlers of the host: functions of the program that run tools of skills. They need no process.
 
 use std::any::Any;
-use std::fmt;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,7 +39,8 @@ where
 }
 
 /// The error of a handler.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+#[error("{kind}: {message}")]
 #[non_exhaustive]
 pub struct HandlerError {
     /// The kind of failure, as in `ValueError`.
@@ -56,20 +56,10 @@ impl HandlerError {
     }
 }
 
-impl fmt::Display for HandlerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.message)
-    }
-}
-
-impl std::error::Error for HandlerError {}
-
-/// A handler that the host registered.
 #[derive(Clone)]
 pub(crate) struct HostHandler {
     pub(crate) skill: String,
     pub(crate) tool: String,
-    /// The function.
     pub(crate) handler: Arc<dyn SkillHandler>,
 }
 

@@ -116,7 +116,7 @@ pub mod testing;
 
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JournalOptions, JournalSink, MemorySink, Outcome, Sinks};
-pub use future::BoxFuture;
+pub use future::{BoxFuture, ResultFuture};
 pub use handler::{HandlerError, SkillHandler};
 pub use library::{Library, LibraryBuilder};
 pub use prompt::{
@@ -130,8 +130,8 @@ pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
 #[cfg(feature = "fs")]
 pub use registry::Watcher;
 pub use registry::{
-    Change, Entry, Lookup, PinnedEntry, Registry, RegistryOptions, ReloadMode, ReloadOptions, Resources,
-    Snapshot, Subscription,
+    Change, Entry, Lookup, PinnedEntry, Registry, RegistryOptions, ReloadMode, ReloadOptions, Snapshot,
+    Subscription,
 };
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,

@@ -161,7 +161,6 @@ fn read_text(path: &Path) -> Result<Option<String>, Cause> {
     }
 }
 
-/// Returns the entries in the text of a record of `kind`.
 fn parse<T: DeserializeOwned>(kind: RecordKind, text: &str) -> Result<T, Cause> {
     let mut record: Value = serde_json::from_str(text)?;
     let kind_word = kind.as_str();

@@ -16,7 +16,6 @@ use crate::store::{DailyLoads, UsageCount};
 /// The share of loads, in percent, that [`Concentration`] is about.
 pub const CONCENTRATION_PERCENT: u64 = 80;
 
-/// The seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
 /// A skill that agents can use.
@@ -160,7 +159,6 @@ pub struct Concentration {
     pub core_skills: usize,
 }
 
-/// Counts of calls.
 #[derive(Default)]
 struct Counts<'a> {
     loads: u64,

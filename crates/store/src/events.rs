@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use repertoire::event::jsonl::{self, MAX_NAME_BYTES};
+use repertoire::event::jsonl::{self, MAX_NAME_BYTES, bounded};
 use repertoire::event::{Event, EventKind, Outcome};
 use repertoire::store::{DailyLoads, EventQuery, Journal, JournalLine, Retention, UsageCount};
 use repertoire::{Error, ErrorKind};
 
 use crate::SqlStore;
 use crate::database::{Database, Durability, TransactionLock, insert};
-use crate::usage::{self, UsageBatch, bounded, day};
+use crate::usage::{self, UsageBatch, day};
 use crate::value::SqlValue;
 
 impl<D: Database> Journal for SqlStore<D> {

@@ -132,7 +132,6 @@ fn release(
     Ok(Some(number))
 }
 
-/// Returns the number of the newest release.
 fn newest(connection: &mut dyn Connection) -> Result<u64, Error> {
     connection.query_number("SELECT coalesce(max(number), 0) FROM releases", &[])
 }

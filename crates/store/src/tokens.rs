@@ -65,7 +65,6 @@ impl<D: Database> Tokens for SqlStore<D> {
     }
 }
 
-/// Returns the tokens that `condition` selects.
 fn select(
     connection: &mut dyn Connection,
     condition: &str,

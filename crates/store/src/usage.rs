@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use repertoire::Error;
-use repertoire::event::jsonl::{MAX_IDENTITY_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES};
+use repertoire::event::jsonl::{MAX_IDENTITY_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES, bounded};
 use repertoire::event::{Event, EventKind, Outcome};
 use repertoire::store::UsageCount;
 use repertoire_model::bundle::Digest;
@@ -21,15 +21,6 @@ const KEY_BYTES: usize = 16;
 /// Returns the day of `time`, in days since 1970-01-01 UTC.
 pub(crate) fn day(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / (24 * 60 * 60)
-}
-
-/// Returns at most `most` bytes of `text`, with an ellipsis where something was cut off.
-pub(crate) fn bounded(text: &str, most: usize) -> String {
-    let mut end = text.len().min(most);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
 /// The columns that calls are counted by.

@@ -84,7 +84,6 @@ pub(crate) fn time(milliseconds: i64) -> SystemTime {
 pub struct Row(std::vec::IntoIter<SqlValue>);
 
 impl Row {
-    /// Returns the row with these columns.
     pub(crate) fn new(columns: Vec<SqlValue>) -> Self {
         Self(columns.into_iter())
     }

@@ -48,7 +48,6 @@ impl Error {
         self
     }
 
-    /// Returns this error with the one that caused it.
     pub(crate) fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self

@@ -89,7 +89,6 @@ pub(crate) struct Gauges<'a> {
     pub(crate) registry: &'a Registry,
     /// The events that the journal dropped, if there is one.
     pub(crate) dropped_events: Option<u64>,
-    /// The requests that were refused.
     pub(crate) refused: u64,
     /// The requests over HTTP.
     pub(crate) requests: &'a RequestMetrics,
@@ -97,7 +96,6 @@ pub(crate) struct Gauges<'a> {
     pub(crate) streams: usize,
     /// True if the store answers; `None` without one.
     pub(crate) store: Option<bool>,
-    /// The version of the server.
     pub(crate) version: &'a str,
 }
 

@@ -19,7 +19,6 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    /// Counts a duration.
     pub(crate) fn observe(&mut self, duration: Duration) {
         let seconds = duration.as_secs_f64();
         for (bucket, bound) in self.buckets.iter_mut().zip(BUCKETS) {

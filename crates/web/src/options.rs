@@ -28,33 +28,22 @@ impl<T> Default for Probe<T> {
     }
 }
 
-/// Options of a server.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct ServerOptions {
-    /// The version of the server.
-    pub version: String,
-    /// The service at `/mcp`.
-    pub mcp: Mount,
-    /// Returns the number of events that the journal dropped, for `/metrics`.
-    pub dropped_events: Probe<u64>,
-    /// Returns whether the store answers, which `/readyz` reports.
-    pub store: Probe<bool>,
-    /// The pages for people, and their API.
-    pub dashboard: DashboardOptions,
-    /// Options of publishing over HTTP; `None` if versions of skills are not taken.
-    pub publish: Option<PublishOptions>,
-}
-
-impl Default for ServerOptions {
-    fn default() -> Self {
-        Self {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            mcp: Mount::default(),
-            dropped_events: Probe::default(),
-            store: Probe::default(),
-            dashboard: DashboardOptions::default(),
-            publish: None,
-        }
+repertoire_model::options! {
+    /// Options of a server.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct ServerOptions {
+        /// The version of the server.
+        pub version: String = env!("CARGO_PKG_VERSION").to_owned(),
+        /// The service at `/mcp`.
+        pub mcp: Mount,
+        /// Returns the number of events that the journal dropped, for `/metrics`.
+        pub dropped_events: Probe<u64>,
+        /// Returns whether the store answers, which `/readyz` reports.
+        pub store: Probe<bool>,
+        /// The pages for people, and their API.
+        pub dashboard: DashboardOptions,
+        /// Options of publishing over HTTP; `None` if versions of skills are not taken.
+        pub publish: Option<PublishOptions>,
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use repertoire::EventKind;
+use repertoire::config::OidcGroup;
 use repertoire::model::{Pattern, Scope};
 use repertoire::store::{LazyStore, Role, Store, Tokens as _};
 use repertoire_web::http::{AccessLog, HttpAccess, HttpOptions};
-use repertoire_web::oidc::{OidcGroup, OidcOptions};
+use repertoire_web::oidc::OidcOptions;
 use ring::hmac;
 use serde_json::{Value, json};
 

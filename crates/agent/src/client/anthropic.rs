@@ -9,7 +9,6 @@ use crate::message::{Block, Message, Role};
 use crate::request::Request;
 use crate::usage::TokenUsage;
 
-/// The version of the API.
 pub(super) const VERSION: &str = "2023-06-01";
 
 /// The most tokens of an answer where the host does not say; the API demands a number.

@@ -9,7 +9,6 @@ use crate::message::{Block, Message, Role};
 use crate::request::Request;
 use crate::usage::TokenUsage;
 
-/// The most calls in one answer.
 const MAX_CALLS: usize = 128;
 
 /// Returns the body of a request. The service finds the prefix to cache by itself.

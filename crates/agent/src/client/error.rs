@@ -1,10 +1,10 @@
 //! The error of a request.
 
-use std::fmt;
 use std::time::Duration;
 
 /// The error of a request to a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+#[error("{message}")]
 pub struct ClientError {
     kind: ClientErrorKind,
     message: String,
@@ -65,11 +65,3 @@ impl ClientError {
         matches!(self.kind, ClientErrorKind::Overloaded | ClientErrorKind::Server | ClientErrorKind::Cut)
     }
 }
-
-impl fmt::Display for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for ClientError {}

@@ -20,7 +20,6 @@ use crate::request::Request;
 /// The longest wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most bytes of the answer to one request.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The most bytes of a refusal that are read.
@@ -35,34 +34,24 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The pieces of text that may wait for a slow observer.
 const MAX_PIECES: usize = 256;
 
-/// The options of an [`ModelClient`].
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ModelClientOptions {
-    /// The client that requests go through. That of the default trusts no certificates, so that it reaches local servers only.
-    pub http: HttpClient,
-    /// The address of the service; `None` for that of the provider itself.
-    pub base_url: Option<String>,
-    /// The key; local servers need none.
-    pub key: Option<String>,
-    /// The longest that an answer may take.
-    pub timeout: Duration,
-    /// The most retries of a request after transient errors.
-    pub retries: u32,
-    /// The pause before it is sent again for the first time; it doubles each time.
-    pub first_pause: Duration,
-}
-
-impl Default for ModelClientOptions {
-    fn default() -> Self {
-        Self {
-            http: HttpClient::default(),
-            base_url: None,
-            key: None,
-            timeout: Duration::from_secs(600),
-            retries: 4,
-            first_pause: Duration::from_secs(1),
-        }
+repertoire_model::options! {
+    /// The options of an [`ModelClient`].
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct ModelClientOptions {
+        /// The client that requests go through. That of the default trusts no certificates, so that it reaches local servers
+        /// only.
+        pub http: HttpClient,
+        /// The address of the service; `None` for that of the provider itself.
+        pub base_url: Option<String>,
+        /// The key; local servers need none.
+        pub key: Option<String>,
+        /// The longest that an answer may take.
+        pub timeout: Duration = Duration::from_secs(600),
+        /// The most retries of a request after transient errors.
+        pub retries: u32 = 4,
+        /// The pause before it is sent again for the first time; it doubles each time.
+        pub first_pause: Duration = Duration::from_secs(1),
     }
 }
 

@@ -17,7 +17,6 @@ pub(super) fn url(provider: ModelApi, base: &str) -> String {
     format!("{base}{version}/{path}")
 }
 
-/// Returns the headers of requests.
 pub(super) fn headers(provider: ModelApi, key: Option<&str>) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
     match provider {

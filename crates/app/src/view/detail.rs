@@ -1,6 +1,6 @@
 //! A skill in detail.
 
-use repertoire::registry::Resources;
+use repertoire::registry::available_files;
 use repertoire::{Entry, Skill};
 use repertoire_model::toolbox::SkillTool;
 use repertoire_model::{FileEntry, Policy, document};
@@ -46,14 +46,14 @@ impl SkillDetailView {
     /// Returns the view of `entry` with `files`; `skill` is its content, where that can be read.
     pub fn new(entry: &Entry, skill: Option<&Skill>, files: &[FileEntry], policy: &Policy) -> Self {
         let manifest = &entry.document.manifest;
-        let resources = Resources::of(manifest, files, policy);
+        let available = available_files(manifest, files, policy);
         let frontmatter = skill.and_then(|skill| document::frontmatter_json(&skill.text));
         Self {
             listed: SkillView::new(entry),
             body: skill.map(|skill| skill.body().to_owned()).unwrap_or_default(),
-            available_references: resources.references,
-            available_scripts: resources.scripts,
-            available_assets: resources.assets,
+            available_references: available.references,
+            available_scripts: available.scripts,
+            available_assets: available.assets,
             license: manifest.license.clone(),
             compatibility: manifest.compatibility.clone(),
             allowed_tools: manifest.allowed_tools.clone(),

@@ -1,6 +1,6 @@
 //! The provider of OpenID Connect, from the configuration.
 
-use repertoire_web::oidc::{OidcGroup, OidcOptions};
+use repertoire_web::oidc::OidcOptions;
 
 use super::tokens;
 use crate::error::CliError;
@@ -31,8 +31,7 @@ pub(super) fn read(workspace: &Workspace) -> Result<Option<OidcOptions>, CliErro
     options.role = settings.role;
     for (name, group) in &settings.groups {
         expect_known(workspace, name, group.agent.as_ref(), &group.scope.kits)?;
-        let group = OidcGroup { role: group.role, agent: group.agent.clone(), scope: group.scope.clone() };
-        options.groups.insert(name.clone(), group);
+        options.groups.insert(name.clone(), group.clone());
     }
     if options.role.is_none() && options.groups.is_empty() {
         let hint = "set `oidc.role`, or define a group with `[oidc.groups.NAME]`";

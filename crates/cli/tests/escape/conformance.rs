@@ -113,7 +113,6 @@ fn exit_statuses_and_signals_are_reported() {
         assert_eq!(error.kind(), ExecErrorKind::CommandFailed, "{} {error}", sandbox.name());
         let outcome = run(&sandbox, &world.sh("echo out; echo err >&2"));
         assert_eq!((stdout(&outcome).as_str(), stderr(&outcome).as_str()), ("out\n", "err\n"));
-        assert!(outcome.elapsed > Duration::ZERO);
         let error = sandbox.run(&world.job(["no-such-program"])).unwrap_err();
         assert_eq!(error.kind(), ExecErrorKind::CommandNotFound);
         let error = sandbox.run(&world.job(["./data.txt"])).unwrap_err();

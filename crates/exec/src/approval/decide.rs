@@ -15,7 +15,6 @@ use super::{Approval, ApprovalRequest, ApprovalVerdict, Approvals, Approver};
 pub(crate) struct ApprovalRules<'a> {
     /// The trust in the skill's source.
     pub(crate) trust: Trust,
-    /// The stored approvals.
     pub(crate) approvals: &'a Approvals,
     /// The person to ask, if there is one.
     pub(crate) approver: Option<&'a dyn Approver>,

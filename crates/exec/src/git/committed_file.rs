@@ -67,7 +67,6 @@ impl CommittedFile<'_> {
     }
 }
 
-/// Returns the target of the symbolic link at `path`.
 fn link_target(top: &OwnedFd, path: &Path) -> io::Result<String> {
     let (parent, name) = split(top, path)?;
     let target = rustix::fs::readlinkat(parent, name, Vec::new())?;

@@ -46,7 +46,6 @@ const MAX_MESSAGE: usize = 300;
 pub(crate) struct HostGit {
     program: PathBuf,
     directory: PathBuf,
-    /// The deadline of all calls.
     deadline: Instant,
 }
 

@@ -12,7 +12,6 @@ const NO_POINTER: &str = "its .git is neither a directory nor a file that leads 
 /// A checkout with its git directories. No path contains symbolic links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Repository {
-    /// The top of the checkout.
     pub(crate) top: PathBuf,
     /// The git directory of this checkout alone.
     pub(crate) own: PathBuf,
@@ -56,7 +55,6 @@ fn worktree(own: &Path, inner: &Path) -> Option<PathBuf> {
     (is_one && back == inner).then_some(common)
 }
 
-/// Returns `own`, if it is the git directory of the submodule at `top`.
 fn submodule(own: &Path, top: &Path) -> Option<PathBuf> {
     let tree = settings::value(&own.join("config"), "core", "worktree")?;
     let is_one = settings_paths::is_directory(own) && own.join(tree).canonicalize().ok()? == top;

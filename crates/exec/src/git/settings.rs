@@ -65,7 +65,6 @@ pub(crate) fn read_file(path: &Path) -> Vec<GitSetting> {
     read(&String::from_utf8_lossy(&bytes))
 }
 
-/// Returns the value of `section.name` in the settings at `path`.
 pub(crate) fn value(path: &Path, section: &str, name: &str) -> Option<String> {
     read_file(path).into_iter().rev().find_map(|own| own.is(section, name).then_some(own.value))
 }

@@ -195,12 +195,10 @@ pub(crate) fn settings_paths_above(path: &Path, user: &GitUser) -> Vec<PathBuf> 
 /// The files of a checkout that agents, shells or git obey.
 pub(crate) struct ProtectedFiles {
     top: PathBuf,
-    /// The files that settings point at.
     named: Vec<PathBuf>,
 }
 
 impl ProtectedFiles {
-    /// Returns those of the checkout at `top`.
     pub(crate) fn of(top: &Path, user: &GitUser) -> Self {
         let named = settings_paths_above(top, user);
         Self {

@@ -45,9 +45,7 @@ const NO_PROMPTS: &[(&str, &str)] = &[
 #[derive(Debug)]
 pub(crate) struct UserGit<'a> {
     pub(crate) program: &'a Path,
-    /// The top of the checkout.
     pub(crate) top: &'a Path,
-    /// The variables of the host.
     pub(crate) variables: &'a [(String, String)],
     /// The `PATH` of git and everything that it starts.
     pub(crate) search_path: &'a str,

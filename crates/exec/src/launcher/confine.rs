@@ -20,7 +20,6 @@ use crate::{ExceededLimit, ExecErrorKind, RunEnding};
 /// The reason why a command was not started.
 pub(super) type StartError = (ExecErrorKind, String);
 
-/// A command that was started.
 pub(super) struct StartedCommand {
     pub(super) process: Pid,
     /// The pidfd of the process, which becomes readable when it ends.
@@ -119,7 +118,6 @@ fn handle(_process: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// Returns the command of a plan, prefixed with `before`.
 fn command(plan: &LaunchPlan, before: &[std::ffi::OsString]) -> Command {
     let mut words = before.iter().chain(&plan.command);
     let program = words.next().cloned().unwrap_or_default();
@@ -210,7 +208,6 @@ fn limit_started(process: Pid, plan: &LaunchPlan) {
     limit_command(process, plan);
 }
 
-/// The most threads that a launcher has.
 const LAUNCHER_THREADS: u64 = 4;
 /// Open files that the launcher may need.
 const MIN_FILES: u64 = 256;

@@ -21,7 +21,6 @@ pub enum Launcher {
 }
 
 impl Launcher {
-    /// Returns the program to start.
     #[cfg(unix)]
     pub(crate) fn program(&self) -> std::io::Result<PathBuf> {
         // Otherwise a program whose `main` does not call `run_if_asked` would start itself forever.

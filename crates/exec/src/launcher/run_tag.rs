@@ -14,7 +14,6 @@ pub(crate) fn random() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
-/// Returns a tag for a run.
 pub(crate) fn fresh() -> u64 {
     MIN_TAG | (random() >> 4)
 }

@@ -173,7 +173,6 @@ fn zero_only() -> CallVerdict {
     CallVerdict::Unless { argument: 0, mask: u32::MAX, values: vec![0] }
 }
 
-/// Returns the filter as a BPF program.
 pub(crate) fn program(options: FilterOptions) -> Vec<sock_filter> {
     let mut program = vec![
         statement(LOAD, 4),

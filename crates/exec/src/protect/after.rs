@@ -112,7 +112,6 @@ fn sweep_until(granted: &[WritableGrant], ended: Option<SystemTime>, until: Inst
 }
 
 impl RenamedFiles {
-    /// Returns the paths that files were renamed to.
     #[cfg(test)]
     pub(crate) fn new_paths(&self) -> Vec<PathBuf> {
         self.refused.iter().map(|rename| rename.to.clone()).collect()

@@ -14,7 +14,6 @@ use crate::protect::listing::{Budget, ListingError, ProtectedListing};
 use crate::protect::names;
 use crate::verified_path;
 
-/// The most entries that are checked.
 const MAX_ENTRIES: usize = 1 << 21;
 /// The subdirectory of a git directory whose files git runs.
 const HOOKS: &str = "hooks";

@@ -62,7 +62,6 @@ pub(crate) struct ProtectedListing {
     pub(crate) head: Option<OsString>,
 }
 
-/// An entry of a directory.
 #[derive(Debug)]
 pub(crate) struct ListedEntry {
     pub(crate) name: OsString,

@@ -314,7 +314,6 @@ pub(crate) fn is_read_by_git(name: &OsStr) -> bool {
     READ_BY_GIT.iter().any(|own| is_named(name, own))
 }
 
-/// Returns whether this is the name of a git directory.
 pub(crate) fn is_git(name: &OsStr) -> bool {
     is_named(name, ".git")
 }

@@ -29,7 +29,6 @@ use crate::{Cancel, ExecError, ExecErrorKind, GitUser, Job, RunEnding, environme
 /// The note on a failed script that may need packages.
 const NO_PACKAGES: &str = "It runs without the network, so `uv` fetches neither packages nor interpreters for it. A person can give it the network with `rep run`, or make it a tool that declares `network`.";
 
-/// Runs a tool of a skill.
 pub(super) async fn run_tool(
     executor: &Executor,
     caller: SkillCaller<'_>,
@@ -76,7 +75,6 @@ pub(super) async fn run_tool(
     finish(executor, (job, made), &tool.needs.env, names, reading, prepared.bundle.digest()).await
 }
 
-/// Runs a script of a skill.
 pub(super) async fn run_script(
     executor: &Executor,
     caller: SkillCaller<'_>,

@@ -29,7 +29,6 @@ impl SkillCopy<'_> {
         self.path.join(path.as_str())
     }
 
-    /// Returns the file of the skill with the path `word`, if there is one.
     fn named(&self, word: &str) -> Option<&SkillPath> {
         let word = word.strip_prefix("./").unwrap_or(word);
         self.bundle.files().iter().map(|file| &file.path).find(|path| path.as_str() == word)
@@ -51,7 +50,6 @@ impl SkillCopy<'_> {
         Some(words)
     }
 
-    /// Returns the command line that runs `tool`.
     pub(super) fn tool(
         &self,
         executor: &Executor,

@@ -86,7 +86,6 @@ impl Commit {
         (!self.paths.is_empty()).then(|| self.with_paths(&["add", "--all"]))
     }
 
-    /// Returns the arguments of `git commit`.
     pub(super) fn arguments(&self) -> Vec<String> {
         self.with_paths(&["commit", "--file=-"])
     }

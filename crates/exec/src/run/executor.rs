@@ -82,7 +82,6 @@ pub struct Executor {
     pub(super) approvals: Approvals,
     /// The digests of copies that this process has verified.
     pub(super) verified: Mutex<HashSet<Digest>>,
-    /// Running jobs.
     pub(super) jobs: Arc<Jobs>,
 }
 
@@ -105,16 +104,6 @@ impl Executor {
             return Err(ExecError::new(ExecErrorKind::Unavailable).saying(reasons.join("; ")));
         };
         Ok(Self::new(sandbox, ExecutorOptions::new(state)))
-    }
-
-    /// Returns the sandbox that commands run in.
-    pub fn sandbox(&self) -> &Arc<dyn Sandbox> {
-        &self.sandbox
-    }
-
-    /// Returns the options.
-    pub fn options(&self) -> &ExecutorOptions {
-        &self.options
     }
 
     /// Returns the stored approvals.

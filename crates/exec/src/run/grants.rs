@@ -38,7 +38,6 @@ pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Crea
     Ok((Grants { network, directory: Some(directory), write, repository }, made))
 }
 
-/// Returns whether `directory` lies in the checkout at `top`.
 fn lies_in(directory: &Path, top: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     real(directory).starts_with(real(top))

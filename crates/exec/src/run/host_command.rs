@@ -49,7 +49,6 @@ pub(super) struct HostCall {
     head: String,
     /// The stash to apply, or the upstream to rebase onto.
     other: Option<String>,
-    /// The commit to make.
     commit: Option<Commit>,
 }
 
@@ -177,7 +176,6 @@ impl HostCall {
         }
     }
 
-    /// Runs the call for the tool `tool` of `skill`.
     pub(super) async fn run(
         self,
         executor: &Executor,

@@ -7,7 +7,6 @@ use repertoire_model::answer::FaultKind;
 
 use crate::Cancel;
 
-/// The jobs of one executor.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     state: Mutex<JobsState>,

@@ -170,7 +170,6 @@ mod tests {
             ending,
             stdout: output(stdout),
             stderr: output(stderr),
-            elapsed: Duration::from_secs(1),
             refused: Vec::new(),
             cleanup_problems: Vec::new(),
         };
@@ -213,7 +212,6 @@ mod tests {
             ending: RunEnding::Exited(0),
             stdout: Output { bytes: b"abc".to_vec(), dropped: 7 },
             stderr: Output::default(),
-            elapsed: Duration::ZERO,
             refused: Vec::new(),
             cleanup_problems: Vec::new(),
         };

@@ -25,7 +25,6 @@ const MEMORY_DIRECTORY: &str = "67108864";
 const MAX_PINNED: usize = 2000;
 const TOO_MANY: &str = "it contains too many protected files; grant smaller directories";
 
-/// The sandbox with bubblewrap.
 #[derive(Debug)]
 pub(crate) struct Bubblewrap {
     launcher: Launcher,

@@ -60,7 +60,6 @@ pub(crate) fn run(
     means: ProtectionMeans,
     confine: impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
 ) -> Result<ReportedOutcome, ExecError> {
-    let start = Instant::now();
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut grants = ResolvedGrants::of(job, &scratch)?;
@@ -112,7 +111,6 @@ pub(crate) fn run(
         ending: if is_refused { RunEnding::ProtectedName } else { ending },
         stdout,
         stderr,
-        elapsed: start.elapsed(),
         refused,
         cleanup_problems: cleanup_problems.clone(),
     };

@@ -102,7 +102,6 @@ fn tried(name: &'static str, detail: &str, sandbox: impl Sandbox + 'static) -> P
     }
 }
 
-/// Returns the job that a sandbox is tried with.
 #[cfg(unix)]
 fn trial() -> crate::Job {
     let mut job = crate::Job::new(["/bin/sh", "-c", "exit 0"], "/usr");

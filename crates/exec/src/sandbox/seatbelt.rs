@@ -42,7 +42,6 @@ const NETWORK: &str = r#"(allow network-outbound (remote ip))
 (allow mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.trustd.agent") (global-name "com.apple.networkd"))
 "#;
 
-/// The sandbox with Seatbelt.
 #[derive(Debug)]
 pub(crate) struct Seatbelt {
     launcher: Launcher,

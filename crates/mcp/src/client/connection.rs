@@ -22,7 +22,6 @@ use super::tool::ServerTool;
 /// The longest that a server may take to connect and to list its tools.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 
-/// The most tools of one server.
 const MAX_TOOLS: usize = 128;
 
 /// The most characters of a tool's name before a number that tells it from another one.

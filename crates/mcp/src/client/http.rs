@@ -17,7 +17,6 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 use tokio::sync::mpsc;
 
-/// The most bytes of one answer.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The longest that a call may take.

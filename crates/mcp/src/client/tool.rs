@@ -13,10 +13,8 @@ use tokio::time::timeout;
 /// The longest that a call may take.
 const CALL_LIMIT: Duration = Duration::from_secs(600);
 
-/// The most characters of a tool's description.
 const MAX_DESCRIPTION_CHARACTERS: usize = 2_000;
 
-/// The most characters of an answer.
 const MAX_ANSWER_CHARACTERS: usize = 60_000;
 
 /// A tool of an MCP server.

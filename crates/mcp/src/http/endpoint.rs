@@ -419,7 +419,6 @@ fn bad_request_reason(text: &str) -> String {
     }
 }
 
-/// Returns the response to a body that is not a message.
 fn invalid_message(body: &[u8]) -> Option<EndpointResponse> {
     match decode(body) {
         DecodedMessage::Message(_) => None,

@@ -125,7 +125,6 @@ pub(super) async fn non_empty(response: EndpointResponse) -> Option<EndpointResp
     Some(Response::from_parts(parts, body))
 }
 
-/// The GET event stream of one session.
 #[derive(Default)]
 pub(super) struct EventStream {
     /// Index of the first event that was not sent yet.

@@ -17,7 +17,6 @@ use crate::McpOptions;
 /// Maximum ids of sessions that were ended, which are remembered so that none of them comes back.
 const MAX_ENDED: usize = 1_024;
 
-/// The MCP sessions of one token.
 pub(super) struct McpSessions {
     manager: Arc<LocalSessionManager>,
     options: Arc<McpOptions>,
@@ -81,7 +80,6 @@ impl McpSessions {
         longest_idle.or_else(|| open.keys().filter(|_| is_full).min_by_key(last_used)).cloned()
     }
 
-    /// Records that the session `id` has started.
     pub(super) fn started(&self, id: &str) {
         let tracked = TrackedSession { last_used: Instant::now(), session: Arc::default() };
         self.sessions().insert(id.to_owned(), tracked);
@@ -96,7 +94,6 @@ impl McpSessions {
         ended.push_back(id.to_owned());
     }
 
-    /// Returns whether the session `id` was ended.
     pub(super) fn has_ended(&self, id: &str) -> bool {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|ended| ended == id)
     }

@@ -16,23 +16,10 @@ pub struct LoadAnswer {
     pub first: Vec<LoadedSkill>,
     /// The requested skill.
     pub skill: LoadedSkill,
-    /// The reason why the instructions are given.
-    pub occasion: Occasion,
+    /// True if the skill changed since it was loaded.
+    pub is_changed: bool,
     /// Notes for the model, one sentence each: required skills that are not active, and the like.
     pub notes: Vec<String>,
-}
-
-/// The reason why instructions are given rather than acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Occasion {
-    /// The skill was not in the context.
-    First,
-    /// The caller insisted.
-    Forced,
-    /// The skill changed since it was loaded.
-    Changed,
-    /// The skill was unloaded, or lost in a compaction, or may no longer be there.
-    Again,
 }
 
 /// One skill's instructions.

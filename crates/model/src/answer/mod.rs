@@ -18,7 +18,7 @@ pub use crate::outline::Section;
 pub use fault::{AvailableFiles, Fault, FaultKind, RunRefusal};
 pub use listing::{FileList, ListedFile, SkillList, SkillListItem};
 pub use listing::{FileText, Truncation};
-pub use loaded::{Acknowledgement, BucketText, LoadAnswer, LoadedSkill, Occasion, ToolSchema};
+pub use loaded::{Acknowledgement, BucketText, LoadAnswer, LoadedSkill, ToolSchema};
 pub(crate) use recognise::{Examination, examine, stamped_bodies};
 pub use recognise::{RecognisedAnswer, recognise};
 pub use render::{Render, guard};

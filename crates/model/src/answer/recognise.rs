@@ -81,7 +81,6 @@ pub(crate) enum Examination {
     Foreign,
 }
 
-/// Examines whether `text` is an answer.
 pub(crate) fn examine(text: &str) -> Examination {
     let text = text.trim_start();
     if let Some(recognised) = in_one_line(text) {

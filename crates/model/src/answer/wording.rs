@@ -1,36 +1,39 @@
 //! The words of an answer that a host chooses: its names for tools and arguments.
 
-/// The names of tools and arguments in advice to the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wording {
-    /// The tool that loads a skill.
-    pub load: String,
-    /// Its argument for the name of the skill.
-    pub name: String,
-    /// The tool that reads a file, where there is one.
-    pub read_file: Option<String>,
-    /// Its argument for the skill.
-    pub skill: String,
-    /// Its argument for the path.
-    pub path: String,
-    /// Its argument for the first line.
-    pub start_line: String,
-    /// Its argument for the last line.
-    pub end_line: String,
-    /// The tool that lists the files of a skill, where there is one.
-    pub list_files: Option<String>,
-    /// The tool that lists skills, where there is one.
-    pub list: Option<String>,
-    /// The tool that calls the tools of skills, where there is one.
-    pub call: Option<String>,
-    /// The tool that runs scripts of skills, where there is one.
-    pub run_script: Option<String>,
-    /// The command by which a person approves a skill, before its name, where there is one.
-    pub approve: Option<String>,
-    /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its own.
-    pub running_off: Option<String>,
-    /// The style of errors about unknown skills.
-    pub errors: ErrorStyle,
+crate::options! {
+    /// The names of tools and arguments in advice to the model.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Wording {
+        /// The tool that loads a skill.
+        pub load: String = "load_skill".to_owned(),
+        /// Its argument for the name of the skill.
+        pub name: String = "name".to_owned(),
+        /// The tool that reads a file, where there is one.
+        pub read_file: Option<String> = Some("read_skill_file".to_owned()),
+        /// Its argument for the skill.
+        pub skill: String = "skill".to_owned(),
+        /// Its argument for the path.
+        pub path: String = "path".to_owned(),
+        /// Its argument for the first line.
+        pub start_line: String = "start_line".to_owned(),
+        /// Its argument for the last line.
+        pub end_line: String = "end_line".to_owned(),
+        /// The tool that lists the files of a skill, where there is one.
+        pub list_files: Option<String> = Some("list_skill_files".to_owned()),
+        /// The tool that lists skills, where there is one.
+        pub list: Option<String> = Some("list_skills".to_owned()),
+        /// The tool that calls the tools of skills, where there is one.
+        pub call: Option<String>,
+        /// The tool that runs scripts of skills, where there is one.
+        pub run_script: Option<String>,
+        /// The command by which a person approves a skill, before its name, where there is one.
+        pub approve: Option<String>,
+        /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its
+        /// own.
+        pub running_off: Option<String>,
+        /// The style of errors about unknown skills.
+        pub errors: ErrorStyle,
+    }
 }
 
 impl Wording {
@@ -50,27 +53,5 @@ crate::words! {
         Names "names",
         /// With a pointer at the menu, as short as can be.
         Menu "menu",
-    }
-}
-
-impl Default for Wording {
-    fn default() -> Self {
-        let word = str::to_owned;
-        Self {
-            load: word("load_skill"),
-            name: word("name"),
-            read_file: Some(word("read_skill_file")),
-            skill: word("skill"),
-            path: word("path"),
-            start_line: word("start_line"),
-            end_line: word("end_line"),
-            list_files: Some(word("list_skill_files")),
-            list: Some(word("list_skills")),
-            call: None,
-            run_script: None,
-            approve: None,
-            running_off: None,
-            errors: ErrorStyle::default(),
-        }
     }
 }

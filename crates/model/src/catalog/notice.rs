@@ -11,7 +11,6 @@ pub(super) struct ShortenedCounts {
     pub(super) omitted: usize,
 }
 
-/// Returns the footer of a shortened catalog.
 pub(super) fn shortened(options: &CatalogOptions, shortened: ShortenedCounts) -> Option<String> {
     let ShortenedCounts { total, sentences, names, omitted } = shortened;
     // The first number has the total.

@@ -53,63 +53,43 @@ crate::words! {
     }
 }
 
-/// The choices a catalog is rendered by.
-///
-/// Tool names are the host's own and stand in the text as they are given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CatalogOptions {
-    /// The shape of the text.
-    pub format: Format,
-    /// The most tokens the text may have, frame and footer included; without it nothing is counted.
-    pub budget_tokens: Option<usize>,
-    /// The treatment of a catalog whose full text is over the budget.
-    pub over_budget: OverBudget,
-    /// The skill that comes first, marked as primary.
-    pub highlight: Option<String>,
-    /// Skills that keep their description before others do, most important first; unknown names are passed over.
-    pub priority: Vec<String>,
-    /// The skills that the task needs, and the epoch. Without it every name is listed, however small the budget.
-    pub ranking: Option<Ranking>,
-    /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
-    pub loaded: Vec<String>,
-    /// Shows the call that loads a skill, and says what to do if none matches; [`Format::Compat`] never does.
-    pub usage: bool,
-    /// Skills whose instructions are in the prompt already, and so never the example of one to load.
-    pub bound: Vec<String>,
-    /// The tokenizer of all counts.
-    pub tokenizer: Tokenizer,
-    /// The tool that loads a skill.
-    pub tool_name: String,
-    /// Its argument for the name of the skill.
-    pub name_argument: String,
-    /// The tool that reads a file of a skill, where there is one.
-    pub file_tool: Option<String>,
-    /// The tool that searches skills, where there is one.
-    pub search_tool: Option<String>,
-    /// The tool that lists skills, where there is one; a shortened catalog points at it if there is not one that searches.
-    pub list_tool: Option<String>,
-}
-
-impl Default for CatalogOptions {
-    fn default() -> Self {
-        Self {
-            format: Format::default(),
-            budget_tokens: None,
-            over_budget: OverBudget::default(),
-            highlight: None,
-            priority: Vec::new(),
-            ranking: None,
-            loaded: Vec::new(),
-            usage: true,
-            bound: Vec::new(),
-            tokenizer: Tokenizer::default(),
-            tool_name: LOAD_TOOL.to_owned(),
-            name_argument: "name".to_owned(),
-            file_tool: Some(READ_TOOL.to_owned()),
-            search_tool: Some(SEARCH_TOOL.to_owned()),
-            list_tool: Some(LIST_TOOL.to_owned()),
-        }
+crate::options! {
+    /// The choices a catalog is rendered by.
+    ///
+    /// Tool names are the host's own and stand in the text as they are given.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct CatalogOptions {
+        /// The shape of the text.
+        pub format: Format,
+        /// The most tokens the text may have, frame and footer included; without it nothing is counted.
+        pub budget_tokens: Option<usize>,
+        /// The treatment of a catalog whose full text is over the budget.
+        pub over_budget: OverBudget,
+        /// The skill that comes first, marked as primary.
+        pub highlight: Option<String>,
+        /// Skills that keep their description before others do, most important first; unknown names are passed over.
+        pub priority: Vec<String>,
+        /// The skills that the task needs, and the epoch. Without it every name is listed, however small the budget.
+        pub ranking: Option<Ranking>,
+        /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
+        pub loaded: Vec<String>,
+        /// Shows the call that loads a skill, and says what to do if none matches; [`Format::Compat`] never does.
+        pub usage: bool = true,
+        /// Skills whose instructions are in the prompt already, and so never the example of one to load.
+        pub bound: Vec<String>,
+        /// The tokenizer of all counts.
+        pub tokenizer: Tokenizer,
+        /// The tool that loads a skill.
+        pub tool_name: String = LOAD_TOOL.to_owned(),
+        /// Its argument for the name of the skill.
+        pub name_argument: String = "name".to_owned(),
+        /// The tool that reads a file of a skill, where there is one.
+        pub file_tool: Option<String> = Some(READ_TOOL.to_owned()),
+        /// The tool that searches skills, where there is one.
+        pub search_tool: Option<String> = Some(SEARCH_TOOL.to_owned()),
+        /// The tool that lists skills, where there is one; a shortened catalog points at it if there is not one that searches.
+        pub list_tool: Option<String> = Some(LIST_TOOL.to_owned()),
     }
 }
 

@@ -71,11 +71,6 @@ impl Ledger {
         self.skills.get(name).map(|entry| &entry.record)
     }
 
-    /// Returns whether the instructions of `name` are in the context. A text that is not a name is absent.
-    pub fn presence(&self, name: &str) -> Presence {
-        self.skills.get(name).map_or(Presence::Absent, |entry| entry.record.presence)
-    }
-
     /// Returns all that is known, sorted by name.
     pub fn records(&self) -> impl Iterator<Item = (&SkillName, &LedgerRecord)> {
         self.skills.iter().map(|(name, entry)| (name, &entry.record))

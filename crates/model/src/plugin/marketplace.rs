@@ -8,7 +8,6 @@ use super::finding::PluginFinding;
 use super::mcp::is_inside;
 use crate::RuleId;
 
-/// The most plugins that are read.
 const MAX_PLUGINS: usize = 10_000;
 
 /// A list of plugins.

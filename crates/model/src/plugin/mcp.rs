@@ -11,7 +11,6 @@ use crate::loopback::is_loopback;
 /// The identifier that the file has under `$schema` in version 1.0.0.
 pub const MCP_SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
 
-/// The most servers that are read.
 const MAX_SERVERS: usize = 100;
 
 crate::words! {

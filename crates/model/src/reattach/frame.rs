@@ -25,7 +25,6 @@ pub struct ReattachCandidate<'a> {
     pub essence: &'a str,
 }
 
-/// Returns the whole text of `pieces`.
 pub(super) fn text(pieces: &[&str]) -> String {
     let mut text = format!("<{ELEMENT}>\n{GUIDANCE}\n");
     for piece in pieces {

@@ -119,7 +119,6 @@ impl Parts {
         self.end_at(start).and_then(|middle| self.end_at(middle)) == Some(end)
     }
 
-    /// Merges the part that starts at `start` with the next one.
     fn merge(&mut self, start: usize) {
         let middle = self.ends[start];
         let end = std::mem::take(&mut self.ends[middle]);

@@ -30,7 +30,6 @@ struct Capability {
 }
 
 impl Capability {
-    /// Returns the capabilities of the tool, a clause each.
     fn clauses(&self) -> Vec<String> {
         let mut clauses = Vec::new();
         if let Some(command) = &self.command {

@@ -176,7 +176,6 @@ impl TranscriptReader {
         }
     }
 
-    /// Returns the sighting of the first of `names` that was seen.
     fn first_seen(&mut self, names: &[SkillName]) -> Option<&mut SeenSkill> {
         let name = names.iter().find(|name| self.seen.contains_key(*name))?;
         self.seen.get_mut(name)

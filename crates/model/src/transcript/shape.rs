@@ -4,7 +4,6 @@
 
 use serde_json::Value;
 
-/// An event in a message.
 pub(super) enum TranscriptEvent<'a> {
     /// The assistant speaks, in a message of its own.
     Message,

@@ -13,17 +13,19 @@ const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 /// The longest name of a skill that is accepted, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
 
-/// The names that calls of `load_skill` and `unload_skill` go by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadToolNames {
-    /// The tools that load a skill.
-    pub load: Vec<String>,
-    /// The tools that unload one.
-    pub unload: Vec<String>,
-    /// Their arguments that may hold the name of the skill, in the order in which they are tried.
-    pub name_arguments: Vec<String>,
-    /// Arguments that make a call that loads a skill one that reads a file of it, unless they are null.
-    pub file_arguments: Vec<String>,
+crate::options! {
+    /// The names that calls of `load_skill` and `unload_skill` go by.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct LoadToolNames {
+        /// The tools that load a skill.
+        pub load: Vec<String> = vec!["load_skill".to_owned()],
+        /// The tools that unload one.
+        pub unload: Vec<String> = vec!["unload_skill".to_owned()],
+        /// Their arguments that may hold the name of the skill, in the order in which they are tried.
+        pub name_arguments: Vec<String> = ["name", "skill_name", "skill_id", "skill"].map(str::to_owned).to_vec(),
+        /// Arguments that make a call that loads a skill one that reads a file of it, unless they are null.
+        pub file_arguments: Vec<String> = ["reference", "script", "asset"].map(str::to_owned).to_vec(),
+    }
 }
 
 /// The effect of a call on the context.
@@ -33,17 +35,6 @@ pub(super) enum CallEffect {
     /// The name of a skill was called as if it were a tool, which loads the skill if the answer says so.
     LoadByName,
     Unload,
-}
-
-impl Default for LoadToolNames {
-    fn default() -> Self {
-        Self {
-            load: vec!["load_skill".to_owned()],
-            unload: vec!["unload_skill".to_owned()],
-            name_arguments: ["name", "skill_name", "skill_id", "skill"].map(str::to_owned).to_vec(),
-            file_arguments: ["reference", "script", "asset"].map(str::to_owned).to_vec(),
-        }
-    }
 }
 
 impl LoadToolNames {

@@ -249,7 +249,6 @@ fn has_chain_of_steps(sentence: &str) -> bool {
     inner.windows(2).any(|pair| pair.iter().all(is_step))
 }
 
-/// Returns the help for a description with tags.
 fn markup_help(description: &str) -> String {
     let closing = description.match_indices("</").find_map(|(at, _)| {
         let name = description[at + 2..].split('>').next()?;

@@ -27,7 +27,6 @@ use crate::record::{Record, RecordKind, RecordPlace};
 /// The time for which changes are recorded.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// The most changes that are recorded.
 const MOST: usize = 50;
 
 /// The most bytes of their records, roughly.

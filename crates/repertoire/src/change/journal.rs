@@ -13,7 +13,6 @@ use super::place::ChangePlace;
 use super::replace_file::{FileKind, read_file, replace_file};
 use crate::Error;
 
-/// The version of the format.
 const VERSION: u32 = 4;
 
 /// The largest journal that is read, in bytes.
@@ -106,7 +105,6 @@ impl Journal {
         Ok(parse(&bytes))
     }
 
-    /// Writes the journal.
     pub(super) fn write(&self, place: &ChangePlace) -> Result<(), Error> {
         let journal = JournalFile { version: VERSION, journal: self.clone() };
         let path = place.file(ENDING);
@@ -116,7 +114,6 @@ impl Journal {
         replace_file(&path, FileKind::PrivateRecord, Some(&bytes))
     }
 
-    /// Removes the journal of `place`: the change has ended.
     pub(super) fn remove(place: &ChangePlace) -> Result<(), Error> {
         replace_file(&place.file(ENDING), FileKind::Record, None)
     }

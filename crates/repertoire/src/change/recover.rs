@@ -200,7 +200,6 @@ impl<'j> SkillRecovery<'j> {
         Ok(step)
     }
 
-    /// Makes the change.
     fn take(&self) -> Result<(), Error> {
         let (directory, found) = (&self.skill.directory, self.found.as_ref());
         match &self.kind {

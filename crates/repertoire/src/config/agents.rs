@@ -27,111 +27,49 @@ pub struct AgentKey {
     pub example: &'static str,
 }
 
+macro_rules! agent_keys {
+    ($($name:literal: $takes:expr, as in $example:literal; $summary:literal,)+) => {
+        &[$(AgentKey { name: $name, takes: $takes, summary: $summary, example: $example },)+]
+    };
+}
+
 /// Every key of an agent's table, in the order of the documentation.
-pub const AGENT_KEYS: &[AgentKey] = &[
-    AgentKey {
-        name: "uses_skills",
-        takes: "a list of skills, each a name or `source:name`",
-        summary: "Skills whose instructions are always in the agent's prompt, in this order.",
-        example: "[\"code-review\"]",
-    },
-    AgentKey {
-        name: "skills.allow",
-        takes: PATTERNS,
-        summary: "The skills that the agent may see; without it, all, and with an empty list, none.",
-        example: "[\"code-*\", \"user:*:git\"]",
-    },
-    AgentKey {
-        name: "skills.deny",
-        takes: PATTERNS,
-        summary: "The skills that the agent may not see, whatever is allowed.",
-        example: "[\"*-internal\"]",
-    },
-    AgentKey {
-        name: "skills.kits",
-        takes: "a list of names of kits",
-        summary: "Kits whose skills the agent may see, beside those of `skills.allow`; an agent of the user has only kits of the user.",
-        example: "[\"web\"]",
-    },
-    AgentKey {
-        name: "channel",
-        takes: "the name of a channel",
-        summary: "The channel of the store that the agent follows, where several are served; by default, the last one.",
-        example: "\"next\"",
-    },
-    AgentKey {
-        name: "instructions",
-        takes: "a string",
-        summary: "The text after the instructions of the skills, which so has the last word.",
-        example: "\"Be brief.\"",
-    },
-    AgentKey {
-        name: "prompt",
-        takes: "a file, relative to this one",
-        summary: "The template of the agent's own prompt, which comes first.",
-        example: "\"prompts/reviewer.md\"",
-    },
-    AgentKey {
-        name: "variables",
-        takes: "a table of strings",
-        summary: "The variables of the template.",
-        example: "{ team = \"payments\" }",
-    },
-    AgentKey {
-        name: "bind",
-        takes: "a table of skills, each `inline`, `hint`, `catalog` or `hidden`",
-        summary: "How single skills are bound to the agent.",
-        example: "{ git = \"hint\" }",
-    },
-    AgentKey {
-        name: "inherit",
-        takes: "`none`, `catalog`, `active`",
-        summary: "The things that it passes on to agents that it starts; by default, those of `subagent.inherit`.",
-        example: "\"none\"",
-    },
-    AgentKey {
-        name: "reviews",
-        takes: "`true` or `false`",
-        summary: "Whether the agent has a tool to decide about proposals of others.",
-        example: "true",
-    },
-    AgentKey {
-        name: "tools.offer",
-        takes: "as the key `tools.offer`",
-        summary: "The built-in tools that the agent is offered, out of `tools.offer`; if that is not set, in place of the tools of the profile.",
-        example: "\"minimal\"",
-    },
-    AgentKey {
-        name: "tools.hide_args",
-        takes: "as the key `tools.hide_args`",
-        summary: "Optional arguments that its tools do not show, beside those of `tools.hide_args`.",
-        example: "[\"force\"]",
-    },
-    AgentKey {
-        name: "tools.names",
-        takes: "a table with the keys of `tools.names`; not in a project's file",
-        summary: "The names of its tools that differ.",
-        example: "{ load = \"activate_skill\" }",
-    },
-    AgentKey {
-        name: "tools.args",
-        takes: "a table with the keys of `tools.args`; not in a project's file",
-        summary: "The names of their arguments that differ.",
-        example: "{ name = \"skill_name\" }",
-    },
-    AgentKey {
-        name: "tools.descriptions",
-        takes: "a table with the keys of `tools.descriptions`; not in a project's file",
-        summary: "How its tools are described, where it differs.",
-        example: "{ load = \"Load a skill before you begin.\" }",
-    },
-    AgentKey {
-        name: "token_file",
-        takes: "a file, relative to this one; not in a project's file",
-        summary: "The file with the token that makes an HTTP client this agent.",
-        example: "\"/run/secrets/reviewer\"",
-    },
-];
+pub const AGENT_KEYS: &[AgentKey] = agent_keys! {
+    "uses_skills": "a list of skills, each a name or `source:name`", as in "[\"code-review\"]";
+        "Skills whose instructions are always in the agent's prompt, in this order.",
+    "skills.allow": PATTERNS, as in "[\"code-*\", \"user:*:git\"]";
+        "The skills that the agent may see; without it, all, and with an empty list, none.",
+    "skills.deny": PATTERNS, as in "[\"*-internal\"]";
+        "The skills that the agent may not see, whatever is allowed.",
+    "skills.kits": "a list of names of kits", as in "[\"web\"]";
+        "Kits whose skills the agent may see, beside those of `skills.allow`; an agent of the user has only kits of the user.",
+    "channel": "the name of a channel", as in "\"next\"";
+        "The channel of the store that the agent follows, where several are served; by default, the last one.",
+    "instructions": "a string", as in "\"Be brief.\"";
+        "The text after the instructions of the skills, which so has the last word.",
+    "prompt": "a file, relative to this one", as in "\"prompts/reviewer.md\"";
+        "The template of the agent's own prompt, which comes first.",
+    "variables": "a table of strings", as in "{ team = \"payments\" }";
+        "The variables of the template.",
+    "bind": "a table of skills, each `inline`, `hint`, `catalog` or `hidden`", as in "{ git = \"hint\" }";
+        "How single skills are bound to the agent.",
+    "inherit": "`none`, `catalog`, `active`", as in "\"none\"";
+        "The things that it passes on to agents that it starts; by default, those of `subagent.inherit`.",
+    "reviews": "`true` or `false`", as in "true";
+        "Whether the agent has a tool to decide about proposals of others.",
+    "tools.offer": "as the key `tools.offer`", as in "\"minimal\"";
+        "The built-in tools that the agent is offered, out of `tools.offer`; if that is not set, in place of the tools of the profile.",
+    "tools.hide_args": "as the key `tools.hide_args`", as in "[\"force\"]";
+        "Optional arguments that its tools do not show, beside those of `tools.hide_args`.",
+    "tools.names": "a table with the keys of `tools.names`; not in a project's file", as in "{ load = \"activate_skill\" }";
+        "The names of its tools that differ.",
+    "tools.args": "a table with the keys of `tools.args`; not in a project's file", as in "{ name = \"skill_name\" }";
+        "The names of their arguments that differ.",
+    "tools.descriptions": "a table with the keys of `tools.descriptions`; not in a project's file", as in "{ load = \"Load a skill before you begin.\" }";
+        "How its tools are described, where it differs.",
+    "token_file": "a file, relative to this one; not in a project's file", as in "\"/run/secrets/reviewer\"";
+        "The file with the token that makes an HTTP client this agent.",
+};
 
 const PATTERNS: &str =
     "a list of patterns over names or `source:name`, where * stands for any text and ? for one character";

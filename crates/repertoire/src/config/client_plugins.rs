@@ -12,7 +12,6 @@ use crate::regular_file;
 /// The largest of the clients' files that is read, in bytes.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The most plugins of a client.
 const MAX_PLUGINS: usize = 1_000;
 
 /// The directory of a plugin with its skills.

@@ -50,7 +50,6 @@ impl ConfigError {
         Self { source: Some(Box::new(source)), ..self }
     }
 
-    /// Returns the error about `file`.
     pub(super) fn of_file(file: FaultyFile) -> Self {
         let first = file.faults.first().map(|fault| fault.message.as_str()).unwrap_or_default();
         let error = Self::new(format!("{}: {first}", file.path.display()));

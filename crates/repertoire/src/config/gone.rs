@@ -35,7 +35,6 @@ pub fn gone_keys() -> impl Iterator<Item = &'static str> {
     GONE.iter().chain(&MOVED).map(|(name, _)| *name).filter(|name| !name.starts_with("exec."))
 }
 
-/// Returns the hint about the key `name` if it is gone.
 pub(super) fn hint_about_gone(name: &str) -> Option<String> {
     let of = |table: &'static [(&str, &'static str)]| table.iter().find(|(gone, _)| *gone == name);
     let fixed = of(&GONE).map(|(_, value)| format!("its value is fixed at {value}; take it away"));

@@ -17,7 +17,7 @@ use repertoire_model::{RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
-use super::oidc::{ConfiguredGroup, OTHERS_ROLES};
+use super::oidc::{OTHERS_ROLES, OidcGroup};
 use super::profile_choice::{PROFILES, ProfileChoice};
 use super::settings::{
     CatalogPreference, Embeddings, ExecSettings, LinkTargets, MODEL_PROVIDERS, SandboxChoice, Settings,
@@ -105,7 +105,7 @@ pub enum ConfigValue {
     /// For [`ValueKind::Kit`]: its name, and its skills.
     Kit(String, Vec<Pattern>),
     /// For [`ValueKind::OidcGroup`]: its name, and its rights.
-    OidcGroup(String, Box<ConfiguredGroup>),
+    OidcGroup(String, Box<OidcGroup>),
     /// For [`ValueKind::Profile`].
     Profile(ProfileChoice),
     /// For [`ValueKind::Table`]: the name of one entry, and its value.
@@ -204,6 +204,13 @@ macro_rules! key {
             set: |settings, value| if let ConfigValue::Number(value) = value { settings.$($field).+ = Duration::from_millis(*value as u64) },
         }
     };
+    // A key that is read and changed in a way of its own.
+    ($name:tt own $kind:expr, $get:expr, $variant:ident($($value:ident),+) |$settings:ident| $set:expr, $flag:expr, $summary:literal) => {
+        Key {
+            name: $name, kind: $kind, summary: $summary, flag: $flag, get: $get,
+            set: |$settings, value| if let ConfigValue::$variant($($value),+) = value { $set },
+        }
+    };
     // A number, a switch or a list, which have one shape.
     ($name:literal $kind:expr, $variant:ident $($field:ident).+ , $write:expr, $flag:expr, $summary:literal) => {
         Key {
@@ -217,31 +224,15 @@ macro_rules! key {
 /// Every key, in the order of the documentation.
 pub const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
-    Key {
-        name: "profile",
-        kind: ValueKind::Profile,
-        summary: "The set of choices that all others start from. A file has the keys of this table; a project's file may not name one.",
-        flag: Some("--profile"),
-        get: |settings| quoted(&settings.profile),
-        set: |settings, value| {
-            if let ConfigValue::Profile(choice) = value {
-                settings.profile = choice.name();
-            }
-        },
-    },
+    key!("profile" own ValueKind::Profile,
+        |settings| quoted(&settings.profile),
+        Profile(choice) |settings| settings.profile = choice.name(),
+        Some("--profile"), "The set of choices that all others start from. A file has the keys of this table; a project's file may not name one."),
     key!("roots" paths roots, Some("--root (replaces them)"), "More directories of skills than the discovered ones; earlier ones win, and the project's come before the user's."),
-    Key {
-        name: "disabled",
-        kind: ValueKind::Patterns,
-        summary: "Skills that are switched off for all agents, as `rep disable` writes them; the lists of the user and of the project add up.",
-        flag: None,
-        get: |settings| strings(&settings.policy.disabled.iter().map(Pattern::to_string).collect::<Vec<_>>()),
-        set: |settings, value| {
-            if let ConfigValue::Words(patterns) = value {
-                settings.policy.disabled.extend(patterns.iter().filter_map(|it| Pattern::new(it).ok()));
-            }
-        },
-    },
+    key!("disabled" own ValueKind::Patterns,
+        |settings| strings(&settings.policy.disabled.iter().map(Pattern::to_string).collect::<Vec<_>>()),
+        Words(patterns) |settings| { settings.policy.disabled.extend(patterns.iter().filter_map(|it| Pattern::new(it).ok())); },
+        None, "Skills that are switched off for all agents, as `rep disable` writes them; the lists of the user and of the project add up."),
     key!("duplicates" words of Duplicates, policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
     key!("on_invalid" words of OnInvalid, policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("quarantine_errors" ValueKind::Switch, Switch policy.quarantine_errors, switch, None, "Whether every error in a `SKILL.md` sets the skill aside, not only the errors that make it unusable."),
@@ -288,18 +279,10 @@ pub const KEYS: &[Key] = &[
     key!("resources.listing" words of ResourceListing, policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
     key!("resources.max_listed" ValueKind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
     key!("catalog.format" words of Format, session.catalog.format, Some("catalog --format"), "The shape of the catalog."),
-    Key {
-        name: "catalog.budget_tokens",
-        kind: ValueKind::Number(0, LARGE),
-        summary: "The most tokens the catalog may have; 0 for any number.",
-        flag: Some("catalog --budget"),
-        get: |settings| settings.session.catalog.budget_tokens.unwrap_or(0).to_string(),
-        set: |settings, value| {
-            if let ConfigValue::Number(tokens) = value {
-                settings.session.catalog.budget_tokens = Some(*tokens).filter(|tokens| *tokens > 0);
-            }
-        },
-    },
+    key!("catalog.budget_tokens" own ValueKind::Number(0, LARGE),
+        |settings| settings.session.catalog.budget_tokens.unwrap_or(0).to_string(),
+        Number(tokens) |settings| settings.session.catalog.budget_tokens = Some(*tokens).filter(|tokens| *tokens > 0),
+        Some("catalog --budget"), "The most tokens the catalog may have; 0 for any number."),
     key!("catalog.over_budget" words of OverBudget, session.catalog.over_budget, None, "What happens to a catalog over its budget."),
     key!("catalog.prefer" words of CatalogPreference, catalog_prefer, None, "Which descriptions a catalog over its budget keeps first: short ones, or those of the skills that were loaded most in the last 90 days, as the store has counted when the command starts."),
     key!("catalog.usage" ValueKind::Switch, Switch session.catalog.usage, switch, None, "Whether the catalog shows the call that loads a skill and says what to do if none matches; the format `compat` never does."),
@@ -312,36 +295,18 @@ pub const KEYS: &[Key] = &[
     key!("load_skill.bucket_args" ValueKind::Switch, Switch session.tools.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
     key!("requires.mode" words of Requires, session.loading.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
     key!("requires.max_tokens" ValueKind::Number(0, LARGE), Number session.loading.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
-    Key {
-        name: "tools.offer",
-        kind: ValueKind::OfferedTools,
-        summary: "Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as its only argument, or `load_skill` and a list of others by their usual names. It never offers what is switched off otherwise. The list of a profile is only a default: what is switched on is offered beside it.",
-        flag: None,
-        get: |settings| match &settings.session.tools.offered {
+    key!("tools.offer" own ValueKind::OfferedTools,
+        |settings| match &settings.session.tools.offered {
             OfferedTools::All => quoted("all"),
             OfferedTools::Minimal => quoted("minimal"),
-            OfferedTools::Only(tools) | OfferedTools::Preset(tools) => {
-                strings(&tools.iter().cloned().collect::<Vec<_>>())
-            }
+            OfferedTools::Only(tools) | OfferedTools::Preset(tools) => strings(&tools.iter().cloned().collect::<Vec<_>>()),
         },
-        set: |settings, value| {
-            if let ConfigValue::OfferedTools(tools) = value {
-                settings.session.tools.offered = tools.clone();
-            }
-        },
-    },
-    Key {
-        name: "tools.hide_args",
-        kind: ValueKind::OptionalArguments,
-        summary: "Optional arguments that the schemas of tools do not show, by their usual names; a model that gives one is understood nevertheless.",
-        flag: None,
-        get: |settings| strings(&settings.session.tools.hidden_arguments.iter().cloned().collect::<Vec<_>>()),
-        set: |settings, value| {
-            if let ConfigValue::Words(names) = value {
-                settings.session.tools.hidden_arguments = names.iter().cloned().collect();
-            }
-        },
-    },
+        OfferedTools(tools) |settings| settings.session.tools.offered = tools.clone(),
+        None, "Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as its only argument, or `load_skill` and a list of others by their usual names. It never offers what is switched off otherwise. The list of a profile is only a default: what is switched on is offered beside it."),
+    key!("tools.hide_args" own ValueKind::OptionalArguments,
+        |settings| strings(&settings.session.tools.hidden_arguments.iter().cloned().collect::<Vec<_>>()),
+        Words(names) |settings| settings.session.tools.hidden_arguments = names.iter().cloned().collect(),
+        None, "Optional arguments that the schemas of tools do not show, by their usual names; a model that gives one is understood nevertheless."),
     key!("tools.descriptions" table TOOL_KEYS of ValueKind::Text, Word,
         |settings| descriptions(&settings.session.tools.descriptions),
         |settings, index, text| describe(&mut settings.session.tools.descriptions, index, text),
@@ -405,37 +370,18 @@ pub const KEYS: &[Key] = &[
     key!("http.drain_seconds" ValueKind::Number(0, 300), Number http_drain, number, None, "The seconds after SIGTERM in which the HTTP server goes on serving while `/readyz` answers 503, so that proxies send requests elsewhere before it stops; a second signal ends the wait."),
     key!("oidc.issuer" ValueKind::Text, Word oidc.issuer, quoted, None, "The provider of OpenID Connect that people sign in at, as it calls itself; `https`, or `http` on this machine. Empty for none; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/operating.md#signing-in."),
     key!("oidc.client_id" ValueKind::Text, Word oidc.client_id, quoted, None, "The name under which the provider knows the server."),
-    Key {
-        name: "oidc.client_secret_file",
-        kind: ValueKind::File,
-        summary: "The file with the secret that the provider knows the server by; none for a public client.",
-        flag: None,
-        get: |settings| {
-            let file = settings.oidc.client_secret_file.as_ref();
-            quoted(&file.map(|file| file.given.to_string_lossy()).unwrap_or_default())
-        },
-        set: |settings, value| {
-            if let ConfigValue::Paths(paths) = value {
-                settings.oidc.client_secret_file = paths.first().cloned();
-            }
-        },
-    },
+    key!("oidc.client_secret_file" own ValueKind::File,
+        |settings| quoted(&settings.oidc.client_secret_file.as_ref().map(|file| file.given.to_string_lossy()).unwrap_or_default()),
+        Paths(paths) |settings| settings.oidc.client_secret_file = paths.first().cloned(),
+        None, "The file with the secret that the provider knows the server by; none for a public client."),
     key!("oidc.audience" ValueKind::Text, Word oidc.audience, quoted, None, "The audience of JSON Web Tokens of the provider that programs send; empty for `oidc.client_id`."),
     key!("oidc.claims" fields CLAIM_KEYS of ValueKind::Text, Word, |it: &String| quoted(it), [oidc.name_claim, oidc.groups_claim],
         "The claims with the name that events tell, and with the groups of a person. An empty `name` is `email` if the provider verified it, and else `sub`. People must not be able to choose their name."),
     key!("oidc.role" word OTHERS_ROLES oidc.role, None, "The role of people in none of the groups below; with `none` they have no access."),
-    Key {
-        name: OIDC_GROUPS_KEY,
-        kind: ValueKind::OidcGroup,
-        summary: "The rights of people in a group of the provider. The group with the highest role counts; several of that role give access to the skills of all of them.",
-        flag: None,
-        get: |_| String::new(),
-        set: |settings, value| {
-            if let ConfigValue::OidcGroup(name, group) = value {
-                settings.oidc.groups.insert(name.clone(), (**group).clone());
-            }
-        },
-    },
+    key!(OIDC_GROUPS_KEY own ValueKind::OidcGroup,
+        |_| String::new(),
+        OidcGroup(name, group) |settings| { settings.oidc.groups.insert(name.clone(), (**group).clone()); },
+        None, "The rights of people in a group of the provider. The group with the highest role counts; several of that role give access to the skills of all of them."),
     key!("exec.enabled" ValueKind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/tools-in-skills.md."),
     key!("exec.sandbox" words of SandboxChoice, exec.sandbox, Some("run --sandbox"), "The sandbox of such tools and scripts: the best that works here, or one by name; `none` gives no protection."),
     key!("exec.trust" table TRUST_KEYS of ValueKind::Word(|| Trust::ALL.map(Trust::as_str).to_vec()), Word,
@@ -451,42 +397,18 @@ pub const KEYS: &[Key] = &[
     key!("search.model" ValueKind::Text, Word search.model, quoted, None, "The model of that server."),
     key!("search.key_env" ValueKind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),
     key!("search.rerank" ValueKind::Text, Word search.rerank, quoted, None, "Puts the ten best results of a search in order: the URL of a rerank API, as in `http://localhost:8080/v1/rerank`, or a command with its arguments, split at blanks. It is sent the query and texts of these skills; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md."),
-    Key {
-        name: AGENTS_KEY,
-        kind: ValueKind::Agent,
-        summary: "An agent; the user's definition replaces the project's of the same name as a whole.",
-        flag: None,
-        get: |_| String::new(),
-        set: |settings, value| {
-            if let ConfigValue::Agent(configured) = value {
-                settings.agents.insert(configured.agent.name.clone(), (**configured).clone());
-            }
-        },
-    },
-    Key {
-        name: KITS_KEY,
-        kind: ValueKind::Kit,
-        summary: "A kit: a choice of skills, such as those for one kind of work. `rep kit use NAME` switches all other skills off; the user's definition replaces the project's of the same name.",
-        flag: None,
-        get: |_| String::new(),
-        set: |settings, value| {
-            if let ConfigValue::Kit(name, skills) = value {
-                settings.kits.insert(name.clone(), skills.clone());
-            }
-        },
-    },
-    Key {
-        name: RULES_KEY,
-        kind: ValueKind::Severity,
-        summary: "The severity of one rule; every rule is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/rules.md.",
-        flag: None,
-        get: |_| String::new(),
-        set: |settings, value| {
-            if let ConfigValue::Severity(rule, severity) = value {
-                settings.policy.rule_severities.insert(*rule, *severity);
-            }
-        },
-    },
+    key!(AGENTS_KEY own ValueKind::Agent,
+        |_| String::new(),
+        Agent(configured) |settings| { settings.agents.insert(configured.agent.name.clone(), (**configured).clone()); },
+        None, "An agent; the user's definition replaces the project's of the same name as a whole."),
+    key!(KITS_KEY own ValueKind::Kit,
+        |_| String::new(),
+        Kit(name, skills) |settings| { settings.kits.insert(name.clone(), skills.clone()); },
+        None, "A kit: a choice of skills, such as those for one kind of work. `rep kit use NAME` switches all other skills off; the user's definition replaces the project's of the same name."),
+    key!(RULES_KEY own ValueKind::Severity,
+        |_| String::new(),
+        Severity(rule, severity) |settings| { settings.policy.rule_severities.insert(*rule, *severity); },
+        None, "The severity of one rule; every rule is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/rules.md."),
 ];
 
 /// The name of agents in the table.
@@ -581,7 +503,6 @@ fn strings(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// Returns `words` as code of Markdown.
 fn coded(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -59,7 +59,6 @@ pub(super) fn parse_kit(
     patterns
 }
 
-/// Returns the skills of the kits of `choice`.
 pub(super) fn skills_in_use(
     kits: &BTreeMap<String, Vec<Pattern>>,
     choice: &KitChoice,
@@ -88,7 +87,6 @@ pub(super) fn resolve_agent(
     Ok(())
 }
 
-/// Returns the hint about the kit `name`, which is not in `kits`.
 fn kit_hint(kits: &BTreeMap<String, Vec<Pattern>>, name: &str) -> String {
     if let Some(near) = nearest(name, kits.keys().map(String::as_str)) {
         return format!("did you mean `{near}`?");

@@ -82,7 +82,6 @@ impl Settings {
     }
 }
 
-/// Returns the patterns of skills that `assignments` disable.
 fn disabled_patterns(assignments: &[Assignment]) -> impl Iterator<Item = Pattern> {
     let lists = assignments.iter().filter(|assignment| assignment.key.name == "disabled");
     lists.flat_map(|assignment| match &assignment.value {
@@ -91,7 +90,6 @@ fn disabled_patterns(assignments: &[Assignment]) -> impl Iterator<Item = Pattern
     })
 }
 
-/// Returns the kits that `assignments` define.
 fn kits_of(assignments: &[Assignment]) -> BTreeMap<String, Vec<Pattern>> {
     let kits = assignments.iter().filter_map(|assignment| match &assignment.value {
         ConfigValue::Kit(name, skills) => Some((name.clone(), skills.clone())),

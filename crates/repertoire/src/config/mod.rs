@@ -30,7 +30,7 @@ pub use input::{
     OverrideValue,
 };
 pub use keys::{ConfigValue, KEYS, Key, ValueKind};
-pub use oidc::{ConfiguredGroup, OidcSettings};
+pub use oidc::{OidcGroup, OidcSettings};
 pub use profile_choice::{PROFILES, ProfileChoice};
 pub use settings::{
     CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, ModelSettings, SandboxChoice,

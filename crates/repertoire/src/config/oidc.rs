@@ -15,40 +15,27 @@ use crate::store::{Role, TokenScope};
 
 const GROUP_KEYS: [&str; 5] = ["role", "agent", "allow", "deny", "kits"];
 
-/// The settings of OpenID Connect.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct OidcSettings {
-    /// The address of the provider; empty for none.
-    pub issuer: String,
-    /// The name under which the provider knows the server.
-    pub client_id: String,
-    /// The file with the secret that the provider knows the server by.
-    pub client_secret_file: Option<ConfiguredPath>,
-    /// The audience of tokens that programs send; empty for the client id.
-    pub audience: String,
-    /// The claim with the name of a person; empty for the verified address, or else the subject.
-    pub name_claim: String,
-    /// The claim with the groups of a person.
-    pub groups_claim: String,
-    /// The role of people in no listed group.
-    pub role: Option<Role>,
-    /// The groups, by name.
-    pub groups: BTreeMap<String, ConfiguredGroup>,
-}
-
-impl Default for OidcSettings {
-    fn default() -> Self {
-        Self {
-            issuer: String::new(),
-            client_id: String::new(),
-            client_secret_file: None,
-            audience: String::new(),
-            name_claim: String::new(),
-            groups_claim: "groups".to_owned(),
-            role: None,
-            groups: BTreeMap::new(),
-        }
+repertoire_model::options! {
+    /// The settings of OpenID Connect.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct OidcSettings {
+        /// The address of the provider; empty for none.
+        pub issuer: String,
+        /// The name under which the provider knows the server.
+        pub client_id: String,
+        /// The file with the secret that the provider knows the server by.
+        pub client_secret_file: Option<ConfiguredPath>,
+        /// The audience of tokens that programs send; empty for the client id.
+        pub audience: String,
+        /// The claim with the name of a person; empty for the verified address, or else the subject.
+        pub name_claim: String,
+        /// The claim with the groups of a person.
+        pub groups_claim: String = "groups".to_owned(),
+        /// The role of people in no listed group.
+        pub role: Option<Role>,
+        /// The groups, by name.
+        pub groups: BTreeMap<String, OidcGroup>,
     }
 }
 
@@ -63,8 +50,7 @@ pub(super) const OTHERS_ROLES: &[(&str, Option<Role>)] = &[
 
 /// The rights of people in a group of the provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConfiguredGroup {
+pub struct OidcGroup {
     /// Their role.
     pub role: Role,
     /// The agent whose skills and prompts they get.
@@ -79,9 +65,9 @@ pub(super) fn parse_group(
     table: &Spanned<DeValue<'_>>,
     trust: &FileTrust,
     faults: &mut Vec<ConfigFault>,
-) -> ConfiguredGroup {
+) -> OidcGroup {
     let prefix = format!("oidc.groups.{}", name.get_ref());
-    let mut group = ConfiguredGroup::default();
+    let mut group = OidcGroup::default();
     let mut fault = |range, message, help| faults.push(ConfigFault { range, message, help });
     if let Some((message, help)) = trust.objection_to_key(&prefix) {
         fault(name.span(), message, Some(help));
@@ -116,7 +102,7 @@ pub(super) fn parse_group(
 }
 
 /// Sets a key of a group. Fails with what the key takes, or with nothing if there is no such key.
-fn set(group: &mut ConfiguredGroup, key: &str, value: &DeValue<'_>) -> Result<(), Option<String>> {
+fn set(group: &mut OidcGroup, key: &str, value: &DeValue<'_>) -> Result<(), Option<String>> {
     let words = || {
         let items = value.as_array()?.iter().map(|item| item.get_ref().as_str());
         items.collect::<Option<Vec<&str>>>()

@@ -94,7 +94,6 @@ impl Settings {
     }
 }
 
-/// Returns the label of a configured root.
 pub(super) fn root_label(given: &Path) -> String {
     format!("config:{}", given.display())
 }

@@ -107,62 +107,51 @@ pub struct SearchSettings {
     pub rerank: String,
 }
 
-/// The settings of proposals.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ProposalSettings {
-    /// The freedom that agents have to change skills.
-    pub mode: ProposalMode,
-    /// Patterns of skills that may not be changed.
-    pub locked: Vec<String>,
-    /// Patterns of skills whose published versions always wait for a review.
-    pub always_review: Vec<String>,
-    /// Patterns of skills whose published versions never wait for a review.
-    pub never_review: Vec<String>,
-    /// The directory of new skills; empty for the default.
-    pub directory: String,
-    /// The program, with its arguments, that gets new proposals; empty for none.
-    pub notify_command: Vec<String>,
-    /// The URL that new proposals are posted to; empty for none.
-    pub notify_url: String,
-    /// The environment variable with the secret that posts are signed with; empty for no signature.
-    pub notify_secret_env: String,
-}
-
-impl Default for ProposalSettings {
-    fn default() -> Self {
-        Self {
-            mode: ProposalMode::Controlled,
-            locked: Vec::new(),
-            always_review: Vec::new(),
-            never_review: Vec::new(),
-            directory: String::new(),
-            notify_command: Vec::new(),
-            notify_url: String::new(),
-            notify_secret_env: String::new(),
-        }
+repertoire_model::options! {
+    /// The settings of proposals.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct ProposalSettings {
+        /// The freedom that agents have to change skills.
+        pub mode: ProposalMode = ProposalMode::Controlled,
+        /// Patterns of skills that may not be changed.
+        pub locked: Vec<String>,
+        /// Patterns of skills whose published versions always wait for a review.
+        pub always_review: Vec<String>,
+        /// Patterns of skills whose published versions never wait for a review.
+        pub never_review: Vec<String>,
+        /// The directory of new skills; empty for the default.
+        pub directory: String,
+        /// The program, with its arguments, that gets new proposals; empty for none.
+        pub notify_command: Vec<String>,
+        /// The URL that new proposals are posted to; empty for none.
+        pub notify_url: String,
+        /// The environment variable with the secret that posts are signed with; empty for no signature.
+        pub notify_secret_env: String,
     }
 }
 
 /// The days for which events are kept by default.
 const EVENTS_DAYS: usize = 400;
 
-/// The model of `rep agent`, and the service that it runs behind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ModelSettings {
-    /// The API of the service; `auto` for the one whose key is there.
-    pub provider: &'static str,
-    /// The name of the model.
-    pub name: String,
-    /// The address of the service; empty for that of the provider itself.
-    pub url: String,
-    /// The environment variable with the key; empty for the usual one.
-    pub key_env: String,
-    /// The tokens that the model's context holds.
-    pub context_tokens: usize,
-    /// The most tokens of one answer; 0 for what is usual with the API.
-    pub max_output_tokens: usize,
+repertoire_model::options! {
+    /// The model of `rep agent`, and the service that it runs behind.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct ModelSettings {
+        /// The API of the service; `auto` for the one whose key is there.
+        pub provider: &'static str = "auto",
+        /// The name of the model.
+        pub name: String,
+        /// The address of the service; empty for that of the provider itself.
+        pub url: String,
+        /// The environment variable with the key; empty for the usual one.
+        pub key_env: String,
+        /// The tokens that the model's context holds.
+        pub context_tokens: usize = 200_000,
+        /// The most tokens of one answer; 0 for what is usual with the API.
+        pub max_output_tokens: usize,
+    }
 }
 
 /// The words for the API of a service.
@@ -172,13 +161,6 @@ pub(super) const MODEL_PROVIDERS: &[(&str, &str)] = &[
     ("openai", "openai"),
     ("openai-responses", "openai-responses"),
 ];
-
-impl Default for ModelSettings {
-    fn default() -> Self {
-        let (name, url, key_env) = (String::new(), String::new(), String::new());
-        Self { provider: "auto", name, url, key_env, context_tokens: 200_000, max_output_tokens: 0 }
-    }
-}
 
 /// A pattern of skills that a configuration file disables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,98 +174,101 @@ pub struct DisabledPattern {
     pub file: PathBuf,
 }
 
-/// The settings in force.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Settings {
-    /// The name of the profile, or the path of its file as it was written.
-    pub profile: String,
-    /// The policy that skills are judged by.
-    pub policy: Policy,
-    /// The patterns of skills that the policy disables, with the files that have them.
-    pub disabled: Vec<DisabledPattern>,
-    /// The skills of every kit, by its name.
-    pub kits: BTreeMap<String, Vec<Pattern>>,
-    /// The kits that are in use, which the policy has the skills of.
-    pub kits_in_use: Option<KitChoice>,
-    /// `true` if the skills of the user are not discovered because the project's file says so.
-    pub user_off_by_project: bool,
-    /// More directories of skills than the discovered ones, the strongest first.
-    pub roots: Vec<ConfiguredPath>,
-    /// The options of sessions and of catalogs.
-    pub session: SessionOptions,
-    /// The skills whose descriptions a catalog over its budget keeps first.
-    pub catalog_prefer: CatalogPreference,
-    /// The limits of a scan.
-    pub scan: ScanLimits,
-    /// The number of levels below a directory given on the command line that are searched for skills.
-    pub given_depth: usize,
-    /// The directories that links to skills may lead to.
-    pub scan_links: LinkTargets,
-    /// True if the project's directories are searched for skills.
-    pub discover_project: bool,
-    /// True if the user's directories are searched for skills.
-    pub discover_user: bool,
-    /// Reads the skills of plugins that Claude Code and Codex have enabled.
-    pub discover_plugins: bool,
-    /// Reads the skills of all plugins in Cursor's directories.
-    pub discover_plugin_caches: bool,
-    /// Reads the skills of packages that are installed in the project.
-    pub discover_packages: bool,
-    /// Reads role packs, also where there are no role prompts beside them.
-    pub discover_role_packs: bool,
-    /// Directories of packs.
-    pub packs: Vec<ConfiguredPath>,
-    /// The model of `rep agent`.
-    pub model: ModelSettings,
-    /// The location of the store; empty for the default.
-    pub store_url: String,
-    /// True if events are recorded in the store.
-    pub events_journal: bool,
-    /// The days for which events are kept.
-    pub events_days: usize,
-    /// The settings of proposals.
-    pub proposals: ProposalSettings,
-    /// The way in which sessions and servers follow the library.
-    pub reload: ReloadOptions,
-    /// The binding of the skill that is an agent's role.
-    pub role_binding: RoleBinding,
-    /// Directories of role prompts, first ones first; relative ones lie below the project's root.
-    pub role_directories: Vec<ConfiguredPath>,
-    /// The inheritance of agents, unless they have their own.
-    pub subagent_inherit: Inherit,
-    /// True if MCP clients are offered tools.
-    pub mcp_tools: bool,
-    /// True if MCP clients are offered the Skills extension.
-    pub mcp_extension: bool,
-    /// The form of tool results for MCP clients.
-    pub mcp_result: Render,
-    /// The host names of the HTTP server.
-    pub http_hosts: Vec<String>,
-    /// The origins of pages that may call the HTTP server.
-    pub http_origins: Vec<String>,
-    /// The most requests of one token in a minute.
-    pub http_requests: usize,
-    /// The most kilobytes of one token in a minute.
-    pub http_kilobytes: usize,
-    /// The most tools that run for one token at a time.
-    pub http_runs: usize,
-    /// The file of the access log.
-    pub http_access_log: String,
-    /// The proxies whose headers are believed.
-    pub http_proxies: Vec<String>,
-    /// The seconds that a server goes on serving after it was asked to stop.
-    pub http_drain: usize,
-    /// The address that people reach the HTTP server at; empty if there is no proxy.
-    pub http_public_url: String,
-    /// The settings of OpenID Connect.
-    pub oidc: OidcSettings,
-    /// The settings of search.
-    pub search: SearchSettings,
-    /// The settings of tools and scripts of skills.
-    pub exec: ExecSettings,
-    /// The agents, by name.
-    pub agents: BTreeMap<String, ConfiguredAgent>,
+repertoire_model::options! {
+    /// The settings in force.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct Settings {
+        /// The name of the profile, or the path of its file as it was written.
+        pub profile: String = Profile::Standard.as_str().to_owned(),
+        /// The policy that skills are judged by.
+        pub policy: Policy,
+        /// The patterns of skills that the policy disables, with the files that have them.
+        pub disabled: Vec<DisabledPattern>,
+        /// The skills of every kit, by its name.
+        pub kits: BTreeMap<String, Vec<Pattern>>,
+        /// The kits that are in use, which the policy has the skills of.
+        pub kits_in_use: Option<KitChoice>,
+        /// `true` if the skills of the user are not discovered because the project's file says so.
+        pub user_off_by_project: bool,
+        /// More directories of skills than the discovered ones, the strongest first.
+        pub roots: Vec<ConfiguredPath>,
+        /// The options of sessions and of catalogs.
+        pub session: SessionOptions,
+        /// The skills whose descriptions a catalog over its budget keeps first.
+        pub catalog_prefer: CatalogPreference,
+        /// The limits of a scan.
+        pub scan: ScanLimits,
+        /// The number of levels below a directory given on the command line that are searched for skills.
+        pub given_depth: usize = GIVEN_DEPTH,
+        /// The directories that links to skills may lead to.
+        pub scan_links: LinkTargets = LinkTargets::Anywhere,
+        /// True if the project's directories are searched for skills.
+        pub discover_project: bool = true,
+        /// True if the user's directories are searched for skills.
+        pub discover_user: bool = true,
+        /// Reads the skills of plugins that Claude Code and Codex have enabled.
+        pub discover_plugins: bool = true,
+        /// Reads the skills of all plugins in Cursor's directories.
+        pub discover_plugin_caches: bool,
+        /// Reads the skills of packages that are installed in the project.
+        pub discover_packages: bool,
+        /// Reads role packs, also where there are no role prompts beside them.
+        pub discover_role_packs: bool,
+        /// Directories of packs.
+        pub packs: Vec<ConfiguredPath>,
+        /// The model of `rep agent`.
+        pub model: ModelSettings,
+        /// The location of the store; empty for the default.
+        pub store_url: String,
+        /// True if events are recorded in the store.
+        pub events_journal: bool = true,
+        /// The days for which events are kept.
+        pub events_days: usize = EVENTS_DAYS,
+        /// The settings of proposals.
+        pub proposals: ProposalSettings,
+        /// The way in which sessions and servers follow the library.
+        pub reload: ReloadOptions,
+        /// The binding of the skill that is an agent's role.
+        pub role_binding: RoleBinding,
+        /// Directories of role prompts, first ones first; relative ones lie below the project's root.
+        pub role_directories: Vec<ConfiguredPath>
+            = ROLE_DIRECTORIES.map(|path| ConfiguredPath { given: path.into(), path: path.into() }).to_vec(),
+        /// The inheritance of agents, unless they have their own.
+        pub subagent_inherit: Inherit,
+        /// True if MCP clients are offered tools.
+        pub mcp_tools: bool = true,
+        /// True if MCP clients are offered the Skills extension.
+        pub mcp_extension: bool = true,
+        /// The form of tool results for MCP clients.
+        pub mcp_result: Render = Render::Markdown,
+        /// The host names of the HTTP server.
+        pub http_hosts: Vec<String>,
+        /// The origins of pages that may call the HTTP server.
+        pub http_origins: Vec<String>,
+        /// The most requests of one token in a minute.
+        pub http_requests: usize,
+        /// The most kilobytes of one token in a minute.
+        pub http_kilobytes: usize,
+        /// The most tools that run for one token at a time.
+        pub http_runs: usize,
+        /// The file of the access log.
+        pub http_access_log: String,
+        /// The proxies whose headers are believed.
+        pub http_proxies: Vec<String>,
+        /// The seconds that a server goes on serving after it was asked to stop.
+        pub http_drain: usize,
+        /// The address that people reach the HTTP server at; empty if there is no proxy.
+        pub http_public_url: String,
+        /// The settings of OpenID Connect.
+        pub oidc: OidcSettings,
+        /// The settings of search.
+        pub search: SearchSettings,
+        /// The settings of tools and scripts of skills.
+        pub exec: ExecSettings,
+        /// The agents, by name.
+        pub agents: BTreeMap<String, ConfiguredAgent>,
+    }
 }
 
 impl Settings {
@@ -303,53 +288,6 @@ impl Settings {
 
     /// Returns the settings of a profile of the model before any layer changes them.
     pub fn of(profile: Profile) -> Self {
-        Self {
-            profile: profile.as_str().to_owned(),
-            policy: Policy::of(profile),
-            disabled: Vec::new(),
-            kits: BTreeMap::new(),
-            kits_in_use: None,
-            user_off_by_project: false,
-            roots: Vec::new(),
-            session: SessionOptions::default(),
-            scan: ScanLimits::default(),
-            given_depth: GIVEN_DEPTH,
-            scan_links: LinkTargets::Anywhere,
-            discover_project: true,
-            discover_user: true,
-            discover_plugins: true,
-            discover_plugin_caches: false,
-            discover_packages: false,
-            discover_role_packs: false,
-            packs: Vec::new(),
-            catalog_prefer: CatalogPreference::default(),
-            model: ModelSettings::default(),
-            store_url: String::new(),
-            events_journal: true,
-            events_days: EVENTS_DAYS,
-            proposals: ProposalSettings::default(),
-            reload: ReloadOptions::default(),
-            role_binding: RoleBinding::default(),
-            role_directories: ROLE_DIRECTORIES
-                .map(|path| ConfiguredPath { given: path.into(), path: path.into() })
-                .to_vec(),
-            subagent_inherit: Inherit::default(),
-            mcp_tools: true,
-            mcp_extension: true,
-            mcp_result: Render::Markdown,
-            http_hosts: Vec::new(),
-            http_origins: Vec::new(),
-            http_requests: 0,
-            http_kilobytes: 0,
-            http_runs: 0,
-            http_access_log: String::new(),
-            http_proxies: Vec::new(),
-            http_drain: 0,
-            http_public_url: String::new(),
-            oidc: OidcSettings::default(),
-            search: SearchSettings::default(),
-            exec: ExecSettings::default(),
-            agents: BTreeMap::new(),
-        }
+        Self { profile: profile.as_str().to_owned(), policy: Policy::of(profile), ..Self::default() }
     }
 }

@@ -34,7 +34,6 @@ pub(super) fn is_line(text: &str) -> bool {
     text.len() <= MAX_LINE_BYTES && !text.chars().any(is_control_or_invisible)
 }
 
-/// Returns the tools that `value` of `tools.offer` stands for.
 pub(super) fn offered(value: &DeValue<'_>) -> Option<OfferedTools> {
     match value {
         DeValue::String(word) if word == "all" => Some(OfferedTools::All),

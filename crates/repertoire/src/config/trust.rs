@@ -104,7 +104,6 @@ impl FileTrust {
         })
     }
 
-    /// Returns the objection to `severity` for `rule`.
     pub(super) fn objection_to_severity(
         &self,
         rule: RuleId,

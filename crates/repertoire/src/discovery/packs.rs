@@ -10,7 +10,6 @@ use super::{Root, Tier};
 use crate::provider::Problem;
 use crate::provider::fs::holds_skills;
 
-/// The most packs that are read.
 const MAX_PACKS: usize = 1_000;
 
 /// The directory of a pack that holds its skills, if it holds other things too.

@@ -6,75 +6,77 @@ use std::time::{Duration, SystemTime};
 use repertoire_model::bundle::Digest;
 use repertoire_model::words;
 
-/// One use of a skill, or one call of a tool, and its outcome.
-///
-/// Fields are added over time: make one with [`Event::new`] and set the known ones.
-///
-/// ```
-/// use std::time::{Duration, SystemTime};
-/// use repertoire::event::{Event, EventKind, Outcome};
-///
-/// let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now());
-/// event.skill = Some("pdf-tables".to_owned());
-/// event.outcome = Outcome::NotFound;
-/// event.duration = Duration::from_micros(40);
-/// assert_eq!(event.kind.as_str(), "skill_loaded");
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Event {
-    /// The kind of the call.
-    pub kind: EventKind,
-    /// The skill it was about, as the agent named it.
-    pub skill: Option<String>,
-    /// The file of the skill it was about.
-    pub file: Option<String>,
-    /// The source that the skill came from.
-    pub source: Option<String>,
-    /// The identity of the skill, if it was found; see [`Entry::record_identity`](crate::Entry::record_identity).
-    pub identity: Option<String>,
-    /// The agent that called, if the host names it.
-    pub agent: Option<String>,
-    /// The session it was called in; empty outside of sessions.
-    pub session: String,
-    /// The tool that was called; the operation, such as `resources/read`, where there was no tool.
-    pub tool: String,
-    /// Its outcome.
-    pub outcome: Outcome,
-    /// The bytes that were put before the agent.
-    pub bytes: u64,
-    /// The tokens that were put before the agent.
-    pub tokens: u64,
-    /// The duration of the call.
-    pub duration: Duration,
-    /// The digest of the content that was served.
-    pub digest: Option<Digest>,
-    /// The error, in one line.
-    pub error: Option<String>,
-    /// The search query, shortened.
-    pub query: Option<String>,
-    /// The number of search results.
-    pub results: Option<u64>,
-    /// When the call began.
-    pub time: SystemTime,
-    /// The rank of the loaded skill among the skills that the last task of the session needs, from 1.
-    pub rank: Option<u64>,
-    /// The number of skills that the last task of the session was taken to need; `None` without a task.
-    pub ranked: Option<u64>,
-    /// The tool of the skill that was called, where one was.
-    pub skill_tool: Option<String>,
-    /// The sandbox that a command ran in, or `none`.
-    pub sandbox: Option<&'static str>,
-    /// The exit code of the command, if it exited by itself.
-    pub exit_code: Option<i32>,
-    /// The name of the token that the caller of an HTTP server authenticated with.
-    pub principal: Option<String>,
-    /// The surface that it was asked for on.
-    pub surface: Surface,
-    /// The way in which the skill came.
-    pub via: Via,
-    /// The place among the events of one call, from 0: the answer of a call may hold several skills or files.
-    pub part: usize,
+repertoire_model::options! {
+    /// One use of a skill, or one call of a tool, and its outcome.
+    ///
+    /// Fields are added over time: make one with [`Event::new`] and set the known ones.
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use repertoire::event::{Event, EventKind, Outcome};
+    ///
+    /// let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now());
+    /// event.skill = Some("pdf-tables".to_owned());
+    /// event.outcome = Outcome::NotFound;
+    /// event.duration = Duration::from_micros(40);
+    /// assert_eq!(event.kind.as_str(), "skill_loaded");
+    /// ```
+    #[derive(Debug, Clone, PartialEq)]
+    #[non_exhaustive]
+    pub struct Event {
+        /// The kind of the call.
+        pub kind: EventKind = EventKind::ToolCalled,
+        /// The skill it was about, as the agent named it.
+        pub skill: Option<String>,
+        /// The file of the skill it was about.
+        pub file: Option<String>,
+        /// The source that the skill came from.
+        pub source: Option<String>,
+        /// The identity of the skill, if it was found; see [`Entry::record_identity`](crate::Entry::record_identity).
+        pub identity: Option<String>,
+        /// The agent that called, if the host names it.
+        pub agent: Option<String>,
+        /// The session it was called in; empty outside of sessions.
+        pub session: String,
+        /// The tool that was called; the operation, such as `resources/read`, where there was no tool.
+        pub tool: String,
+        /// Its outcome.
+        pub outcome: Outcome = Outcome::Ok,
+        /// The bytes that were put before the agent.
+        pub bytes: u64,
+        /// The tokens that were put before the agent.
+        pub tokens: u64,
+        /// The duration of the call.
+        pub duration: Duration,
+        /// The digest of the content that was served.
+        pub digest: Option<Digest>,
+        /// The error, in one line.
+        pub error: Option<String>,
+        /// The search query, shortened.
+        pub query: Option<String>,
+        /// The number of search results.
+        pub results: Option<u64>,
+        /// When the call began.
+        pub time: SystemTime = SystemTime::UNIX_EPOCH,
+        /// The rank of the loaded skill among the skills that the last task of the session needs, from 1.
+        pub rank: Option<u64>,
+        /// The number of skills that the last task of the session was taken to need; `None` without a task.
+        pub ranked: Option<u64>,
+        /// The tool of the skill that was called, where one was.
+        pub skill_tool: Option<String>,
+        /// The sandbox that a command ran in, or `none`.
+        pub sandbox: Option<&'static str>,
+        /// The exit code of the command, if it exited by itself.
+        pub exit_code: Option<i32>,
+        /// The name of the token that the caller of an HTTP server authenticated with.
+        pub principal: Option<String>,
+        /// The surface that it was asked for on.
+        pub surface: Surface,
+        /// The way in which the skill came.
+        pub via: Via,
+        /// The place among the events of one call, from 0: the answer of a call may hold several skills or files.
+        pub part: usize,
+    }
 }
 
 impl Event {
@@ -85,34 +87,7 @@ impl Event {
         session: impl Into<String>,
         time: SystemTime,
     ) -> Self {
-        Self {
-            kind,
-            skill: None,
-            file: None,
-            source: None,
-            identity: None,
-            agent: None,
-            session: session.into(),
-            tool: tool.into(),
-            outcome: Outcome::Ok,
-            bytes: 0,
-            tokens: 0,
-            duration: Duration::ZERO,
-            digest: None,
-            error: None,
-            query: None,
-            results: None,
-            time,
-            rank: None,
-            ranked: None,
-            skill_tool: None,
-            sandbox: None,
-            exit_code: None,
-            principal: None,
-            surface: Surface::default(),
-            via: Via::default(),
-            part: 0,
-        }
+        Self { kind, session: session.into(), tool: tool.into(), time, ..Self::default() }
     }
 
     /// Returns the skill whose usage the event counts for: none for a download, which no model reads, and for

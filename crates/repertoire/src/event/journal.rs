@@ -12,30 +12,20 @@ use crate::{Error, clock};
 /// The least time between two removals of old events.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// The options of a [`JournalSink`].
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct JournalOptions {
-    /// The most events that wait to be written; more are dropped and counted.
-    pub queue: usize,
-    /// The events that the journal keeps.
-    pub retention: Retention,
-    /// The pauses before the attempts to append events again that could not be appended; the last one is
-    /// repeated while the queue has room.
-    pub retries: Vec<Duration>,
-    /// Called with the reason when events cannot be written after these pauses, once.
-    pub on_failure: Option<Arc<OnFailure>>,
-}
-
-impl Default for JournalOptions {
-    /// Returns the defaults: 10,000 queued events; 400 days and 2,000,000 events are kept.
-    fn default() -> Self {
-        Self {
-            queue: 10_000,
-            retention: Retention { age: Duration::from_secs(400 * 24 * 60 * 60), events: 2_000_000 },
-            retries: [10, 100, 1_000].map(Duration::from_millis).to_vec(),
-            on_failure: None,
-        }
+repertoire_model::options! {
+    /// The options of a [`JournalSink`].
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct JournalOptions {
+        /// The most events that wait to be written; more are dropped and counted.
+        pub queue: usize = 10_000,
+        /// The events that the journal keeps.
+        pub retention: Retention = Retention { age: Duration::from_secs(400 * 24 * 60 * 60), events: 2_000_000 },
+        /// The pauses before the attempts to append events again that could not be appended; the last one is
+        /// repeated while the queue has room.
+        pub retries: Vec<Duration> = [10, 100, 1_000].map(Duration::from_millis).to_vec(),
+        /// Called with the reason when events cannot be written after these pauses, once.
+        pub on_failure: Option<Arc<OnFailure>>,
     }
 }
 

@@ -84,7 +84,7 @@ fn record(event: &Event) -> Value {
 }
 
 /// Returns at most `most` bytes of `text`, with an ellipsis where something was cut off.
-pub(in crate::event) fn bounded(text: &str, most: usize) -> String {
+pub fn bounded(text: &str, most: usize) -> String {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -25,38 +25,32 @@ const INTERNAL: u8 = 1;
 /// The status of a span that failed.
 const FAILED: u8 = 2;
 
-/// The options of an [`OtelSink`].
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct OtelOptions {
-    /// The address that spans are posted to, such as `http://localhost:4318/v1/traces`.
-    pub endpoint: String,
-    /// The client that requests go through.
-    pub http: HttpClient,
-    /// Headers of every request, such as the key of an account.
-    pub headers: Vec<(String, String)>,
-    /// The name of the program that spans come from.
-    pub service_name: String,
-    /// The most events that wait to be sent; more are dropped and counted.
-    pub queue: usize,
-    /// The pauses before the attempts to send spans again that the collector did not take.
-    pub retries: Vec<Duration>,
-    /// Called with the reason when spans are dropped because they cannot be sent, once.
-    pub on_failure: Option<Arc<OnFailure>>,
+repertoire_model::options! {
+    /// The options of an [`OtelSink`].
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct OtelOptions {
+        /// The address that spans are posted to, such as `http://localhost:4318/v1/traces`.
+        pub endpoint: String,
+        /// The client that requests go through.
+        pub http: HttpClient,
+        /// Headers of every request, such as the key of an account.
+        pub headers: Vec<(String, String)>,
+        /// The name of the program that spans come from.
+        pub service_name: String = "repertoire".to_owned(),
+        /// The most events that wait to be sent; more are dropped and counted.
+        pub queue: usize = 10_000,
+        /// The pauses before the attempts to send spans again that the collector did not take.
+        pub retries: Vec<Duration> = [100, 1_000].map(Duration::from_millis).to_vec(),
+        /// Called with the reason when spans are dropped because they cannot be sent, once.
+        pub on_failure: Option<Arc<OnFailure>>,
+    }
 }
 
 impl OtelOptions {
     /// Returns the defaults for the collector at `endpoint`: 10,000 queued events, and no headers.
     pub fn new(endpoint: impl Into<String>) -> Self {
-        Self {
-            endpoint: endpoint.into(),
-            http: HttpClient::default(),
-            headers: Vec::new(),
-            service_name: "repertoire".to_owned(),
-            queue: 10_000,
-            retries: [100, 1_000].map(Duration::from_millis).to_vec(),
-            on_failure: None,
-        }
+        Self { endpoint: endpoint.into(), ..Self::default() }
     }
 }
 
@@ -82,17 +76,12 @@ pub struct OtelSink(EventQueue);
 impl OtelSink {
     /// Returns a sink that sends to the collector of `options`.
     pub fn new(options: OtelOptions) -> Self {
-        let OtelOptions { endpoint, http, headers, service_name, queue, retries, on_failure } = options;
+        let (retries, on_failure) = (options.retries.clone(), options.on_failure.clone());
+        let queue = QueueOptions { name: "traces", limit: options.queue, retries, on_failure };
         let open = move || -> Result<Box<dyn BatchWriter>, Error> {
-            Ok(Box::new(Exporter {
-                http: http.clone(),
-                endpoint: endpoint.clone(),
-                headers: headers.clone(),
-                service_name: service_name.clone(),
-                seed: RandomState::new(),
-            }))
+            Ok(Box::new(Exporter { options: options.clone(), seed: RandomState::new() }))
         };
-        Self(EventQueue::new(open, QueueOptions { name: "traces", limit: queue, retries, on_failure }))
+        Self(EventQueue::new(open, queue))
     }
 
     /// Returns the number of events that were dropped.
@@ -123,25 +112,23 @@ impl fmt::Debug for OtelSink {
 
 /// Posts spans.
 struct Exporter {
-    http: HttpClient,
-    endpoint: String,
-    headers: Vec<(String, String)>,
-    service_name: String,
+    options: OtelOptions,
     /// The random part of the identifiers of traces and spans.
     seed: RandomState,
 }
 
 impl BatchWriter for Exporter {
     fn write(&mut self, events: &[Event]) -> Result<(), Error> {
-        let mut request = self.http.post(&self.endpoint).header("Content-Type", "application/json");
-        for (name, value) in &self.headers {
+        let OtelOptions { http, endpoint, headers, .. } = &self.options;
+        let mut request = http.post(endpoint).header("Content-Type", "application/json");
+        for (name, value) in headers {
             request = request.header(name, value);
         }
         // A redirect would lead to a server that the user did not choose, and is an error.
         let sent = request.timeout(REQUEST_TIME).send(self.body(events).to_string());
         sent.and_then(HttpResponse::expect_success)
             .map(|_| ())
-            .map_err(|error| Error::new(ErrorKind::Io).about(public_address(&self.endpoint)).because(error))
+            .map_err(|error| Error::new(ErrorKind::Io).about(public_address(endpoint)).because(error))
     }
 
     fn is_transient(&self, error: &Error) -> bool {
@@ -155,11 +142,10 @@ impl BatchWriter for Exporter {
 }
 
 impl Exporter {
-    /// Returns the request for `events`.
     fn body(&self, events: &[Event]) -> Value {
         let spans: Vec<Value> = events.iter().map(|event| self.span(event)).collect();
         json!({"resourceSpans": [{
-            "resource": {"attributes": [text("service.name", &self.service_name)]},
+            "resource": {"attributes": [text("service.name", &self.options.service_name)]},
             "scopeSpans": [{
                 "scope": {"name": "repertoire", "version": env!("CARGO_PKG_VERSION")},
                 "spans": spans,

@@ -34,10 +34,8 @@ pub(super) trait BatchWriter: Send {
 /// Opens the destination, on the thread.
 type Opener = Box<dyn FnMut() -> Result<Box<dyn BatchWriter>, Error> + Send>;
 
-/// The options of an [`EventQueue`].
 #[derive(Clone)]
 pub(super) struct QueueOptions {
-    /// The name of the thread.
     pub(super) name: &'static str,
     /// The most events that wait to be written; more are dropped and counted.
     pub(super) limit: usize,
@@ -144,7 +142,6 @@ impl EventQueue {
         Self { shared: Arc::default(), start: Mutex::new(Some(Box::new(open))), options }
     }
 
-    /// Returns the number of events that were dropped.
     pub(super) fn dropped(&self) -> u64 {
         self.shared.dropped.load(Ordering::Relaxed)
     }
@@ -200,7 +197,6 @@ impl Drop for EventQueue {
     }
 }
 
-/// The thread of a queue.
 struct Worker {
     shared: Arc<SharedQueue>,
     options: QueueOptions,

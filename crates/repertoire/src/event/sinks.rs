@@ -55,11 +55,6 @@ impl Sinks {
         self.0.is_empty()
     }
 
-    /// Returns the number of sinks.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Hands `event` to every sink in order. One that panics keeps neither the others nor the caller from going on.
     pub fn emit(&self, event: &Event) {
         for sink in &self.0 {

@@ -60,7 +60,6 @@ enum RecordingOutcome {
     AllButLocked,
 }
 
-/// The state of the thread.
 struct RecorderThread {
     registry: Registry,
     store: LazyStore,

@@ -1,6 +1,5 @@
 //! Errors of requests.
 
-use std::fmt;
 use std::io;
 
 use rustls::CertificateError;
@@ -26,7 +25,8 @@ pub enum HttpErrorKind {
 }
 
 /// The failure of a request.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub struct HttpError {
     kind: HttpErrorKind,
     message: String,
@@ -88,11 +88,3 @@ fn kind_of(error: &io::Error) -> HttpErrorKind {
         _ => HttpErrorKind::Interrupted,
     }
 }
-
-impl fmt::Display for HttpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for HttpError {}

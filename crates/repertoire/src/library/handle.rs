@@ -66,11 +66,6 @@ impl Library {
         self.shared.watcher.as_deref()
     }
 
-    /// Returns the newest snapshot after all changes so far; see [`Registry::newest`].
-    pub async fn newest(&self) -> Arc<Snapshot> {
-        self.registry.newest().await
-    }
-
     /// Subscribes to changes of the skills; see [`Registry::subscribe`].
     pub fn subscribe(&self) -> Subscription {
         self.registry.subscribe()

@@ -16,12 +16,10 @@ use crate::{Error, ErrorKind};
 /// Options, agents, tools, handlers and event sinks that all sessions of a library share.
 #[derive(Clone, Default)]
 pub(crate) struct SessionResources {
-    /// The options of every session.
     pub(crate) options: SessionOptions,
     pub(crate) agents: BTreeMap<String, Agent>,
     /// Inheritance of agents that are started by a session without an agent.
     pub(crate) inherit: Inherit,
-    /// Tools of the host.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// Receive an event for every call.
     pub(crate) sinks: Sinks,
@@ -47,7 +45,6 @@ impl SessionResources {
         names
     }
 
-    /// Returns whether a tool is called `name`.
     pub(crate) fn has_tool(&self, name: &str) -> bool {
         self.is_builtin(name) || self.tools.iter().any(|tool| tool.name() == name)
     }

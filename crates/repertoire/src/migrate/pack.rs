@@ -17,7 +17,6 @@ use super::description::describe;
 const MAX_EXAMPLE_LINES: usize = 20;
 /// The version that a skill starts with, unless the role has one.
 const FIRST_VERSION: &str = "1.0.0";
-/// The most placeholders that are reported.
 const MAX_PLACEHOLDERS_TOLD: usize = 10;
 
 /// A skill that a role becomes.

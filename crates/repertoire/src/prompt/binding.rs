@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use repertoire_model::answer::{Answer, LoadAnswer, LoadedSkill, Occasion, Render, Wording};
+use repertoire_model::answer::{Answer, LoadAnswer, LoadedSkill, Render, Wording};
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::text::{escape_xml, shorten, visible_line};
@@ -77,31 +77,21 @@ impl BoundSkill {
     }
 }
 
-/// The options of an agent's prompt.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct BindingOptions {
-    /// Renders the template of the prompt.
-    pub renderer: Arc<dyn Renderer>,
-    /// The names of tools and arguments in texts.
-    pub wording: Wording,
-    /// Counts tokens.
-    pub tokenizer: Tokenizer,
-    /// Gives a skill's frontmatter with its instructions.
-    pub include_frontmatter: bool,
-    /// Shows the directory of a skill.
-    pub show_location: bool,
-}
-
-impl Default for BindingOptions {
-    fn default() -> Self {
-        Self {
-            renderer: Arc::new(Jinja),
-            wording: Wording::default(),
-            tokenizer: Tokenizer::default(),
-            include_frontmatter: false,
-            show_location: false,
-        }
+repertoire_model::options! {
+    /// The options of an agent's prompt.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct BindingOptions {
+        /// Renders the template of the prompt.
+        pub renderer: Arc<dyn Renderer> = Arc::new(Jinja),
+        /// The names of tools and arguments in texts.
+        pub wording: Wording,
+        /// Counts tokens.
+        pub tokenizer: Tokenizer,
+        /// Gives a skill's frontmatter with its instructions.
+        pub include_frontmatter: bool,
+        /// Shows the directory of a skill.
+        pub show_location: bool,
     }
 }
 
@@ -369,6 +359,6 @@ pub(crate) fn bindable(
 /// One shape for both, so that a search of a conversation for skills finds those of the prompt, too.
 pub(crate) fn element(skill: LoadedSkill, note: Option<String>, wording: &Wording) -> String {
     let notes = note.into_iter().collect();
-    let loaded = LoadAnswer { first: Vec::new(), skill, occasion: Occasion::First, notes };
+    let loaded = LoadAnswer { first: Vec::new(), skill, is_changed: false, notes };
     Answer::Loaded(Box::new(loaded)).render(Render::Xml, wording)
 }

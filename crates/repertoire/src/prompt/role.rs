@@ -20,7 +20,6 @@ use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Lookup, Registry, Snapshot};
 use crate::{Error, ErrorKind};
 
-/// The most prompts in the cache.
 const MAX_CACHED: usize = 256;
 
 /// The most characters of a name that no role can have in the error about it.

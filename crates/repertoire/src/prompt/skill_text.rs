@@ -1,12 +1,12 @@
 //! The text of a skill as models read it, in answers of `load_skill` and in prompts.
 
-use repertoire_model::answer::{AvailableFiles, LoadedSkill};
+use repertoire_model::answer::LoadedSkill;
 use repertoire_model::document::frontmatter_json;
 use repertoire_model::policy::{Policy, ResourceListing};
 use repertoire_model::{FileKind, State};
 
 use crate::provider::OpenedSkill;
-use crate::registry::{Entry, Resources};
+use crate::registry::{Entry, available_files};
 
 /// Returns the skill as it is given to a model: its instructions, or the whole file with
 /// `include_frontmatter`, and its files.
@@ -22,7 +22,6 @@ pub(crate) fn skill_text(
     let manifest = &opened.skill.document.manifest;
     let body = instructions(opened, include_frontmatter);
     let (files, more_files) = listed_files(opened, policy.resource_listing, policy.max_listed);
-    let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
     let allowed_tools = (!manifest.allowed_tools.is_empty())
         .then(|| frontmatter_json(&opened.skill.text)?.remove("allowed-tools"))
         .flatten();
@@ -38,7 +37,7 @@ pub(crate) fn skill_text(
         allowed_tools,
         files,
         more_files,
-        available: AvailableFiles { references, scripts, assets },
+        available: available_files(manifest, &opened.files.files, policy),
         ..LoadedSkill::new(entry.name().clone(), body)
     }
 }

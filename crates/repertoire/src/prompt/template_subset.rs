@@ -1,26 +1,17 @@
 //! Checks that a template uses only the supported part of Jinja.
 
-use std::fmt;
-
 const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "set"];
 
 /// Operators that build texts or lists; each could double its input.
 const REFUSED: [char; 9] = ['~', '*', '+', '/', '%', '[', ']', '{', '}'];
 
 /// The reason that a template is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+#[error("line {line}: {what}")]
 pub(super) struct TemplateRefusal {
     line: usize,
     what: String,
 }
-
-impl fmt::Display for TemplateRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for TemplateRefusal {}
 
 /// Returns the reason that `template` may not be rendered, if there is one.
 ///

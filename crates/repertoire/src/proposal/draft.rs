@@ -131,7 +131,6 @@ fn expect_reviewable(before: &SkillFiles, after: &SkillFiles) -> Result<(), Prop
     Ok(())
 }
 
-/// A finding of the rules.
 struct Finding {
     /// The file and line, if it is about one.
     place: String,

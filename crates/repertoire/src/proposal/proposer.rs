@@ -31,35 +31,23 @@ words! {
     }
 }
 
-/// The rules for proposals.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ProposalRules {
-    /// The freedom that agents have.
-    pub mode: ProposalMode,
-    /// The most pending proposals.
-    pub limits: ProposalLimits,
-    /// Skills that may not be changed.
-    pub locked: Vec<Pattern>,
-    /// Skills whose versions wait for a review, whoever publishes them. They count before those of `never_review`.
-    pub always_review: Vec<Pattern>,
-    /// Skills whose versions of authors are released without a review.
-    pub never_review: Vec<Pattern>,
-    /// The directory that new skills are written to.
-    pub new_skills: Option<PathBuf>,
-}
-
-impl Default for ProposalRules {
-    fn default() -> Self {
-        let limits = ProposalLimits { per_skill: 5, per_session: 10, total: MAX_PENDING };
-        Self {
-            mode: ProposalMode::Controlled,
-            limits,
-            locked: Vec::new(),
-            always_review: Vec::new(),
-            never_review: Vec::new(),
-            new_skills: None,
-        }
+repertoire_model::options! {
+    /// The rules for proposals.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct ProposalRules {
+        /// The freedom that agents have.
+        pub mode: ProposalMode = ProposalMode::Controlled,
+        /// The most pending proposals.
+        pub limits: ProposalLimits = ProposalLimits { per_skill: 5, per_session: 10, total: MAX_PENDING },
+        /// Skills that may not be changed.
+        pub locked: Vec<Pattern>,
+        /// Skills whose versions wait for a review, whoever publishes them. They count before those of `never_review`.
+        pub always_review: Vec<Pattern>,
+        /// Skills whose versions of authors are released without a review.
+        pub never_review: Vec<Pattern>,
+        /// The directory that new skills are written to.
+        pub new_skills: Option<PathBuf>,
     }
 }
 
@@ -247,7 +235,6 @@ impl Proposer {
     }
 }
 
-/// Returns the number of an accepted proposal.
 fn accepted(submission: Submission) -> Result<u64, ProposalRefusal> {
     match submission {
         Submission::Accepted(id) => Ok(id),

@@ -15,7 +15,6 @@ use crate::store::{
     skill_files,
 };
 
-/// The most characters of a version.
 const MAX_VERSION_CHARS: usize = 64;
 
 /// The way in which a new version gets into the channel.
@@ -251,7 +250,6 @@ fn recorded(store: &dyn Store, publication: &Publication) -> Result<(), PublishF
     if recorded.digest == publication.digest { Ok(()) } else { Err(PublishFault::Exists(recorded.digest)) }
 }
 
-/// Returns the digest of the skill `name` in `channel`, if it has one.
 pub(super) fn released(store: &dyn Store, channel: &str, name: &str) -> Result<Option<Digest>, Error> {
     let skills = store.released(channel)?;
     Ok(skills.into_iter().find(|skill| skill.name == name).map(|skill| skill.digest))

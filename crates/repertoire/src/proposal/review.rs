@@ -1,6 +1,5 @@
 //! The decisions of reviewers, and rollbacks: everything that changes files.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -21,74 +20,55 @@ use crate::store::{
 use crate::{Error, ErrorKind};
 
 /// The reason that a decision is not carried out.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReviewFault {
     /// No proposal has this number.
+    #[error("there is no proposal {0}")]
     NotFound(u64),
     /// It is not in a state in which this can be decided.
+    #[error("proposal {0} is {1}")]
     State(u64, ProposalState),
     /// An agent decides about its own proposal.
+    #[error("{0} cannot decide about a proposal of its own")]
     OwnProposal(String),
     /// The skill changed since; the proposal is stale.
+    #[error("{0} changed since the proposal was made, which is stale now")]
     Stale(String),
     /// The skill is gone.
+    #[error("the skill {0} is gone")]
     SkillGone(String),
     /// A file or directory stands where the new skill shall be.
+    #[error("{} exists", .0.display())]
     Exists(PathBuf),
     /// There is no directory for new skills.
+    #[error("there is no directory for new skills")]
     NoDirectory,
     /// The changes since and the proposal contradict each other in these files.
+    #[error("the skill and the proposal changed the same lines of {}", paths(.0))]
     Conflicts(Vec<Conflict>),
     /// The proposal is a new skill, and there is nothing that it could be rebased on.
+    #[error("proposal {0} is a new skill; only changes of a skill can be rebased")]
     NewSkill(u64),
     /// The rebased proposal is refused.
+    #[error("{0}")]
     Refused(ProposalRefusal),
     /// The working copy has edits that no version holds.
+    #[error("{0} has edits that no version holds")]
     UnrecordedEdits(String),
     /// No version has this number.
+    #[error("{0} has no version {1}")]
     NoVersion(String, u64),
     /// The version of this skill was published with other content meanwhile.
+    #[error("version {1} of {0} was published with other content meanwhile")]
     VersionExists(String, String),
     /// A version that is to be published cannot be rebased; its author publishes another one.
+    #[error("proposal {0} is a version that was published; its author publishes another one to change it")]
     Published(u64),
     /// The store or the file system failed.
+    #[error("{}", .0.chain())]
     Failed(Error),
 }
-
-impl fmt::Display for ReviewFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFound(id) => write!(f, "there is no proposal {id}"),
-            Self::State(id, state) => write!(f, "proposal {id} is {state}"),
-            Self::OwnProposal(author) => write!(f, "{author} cannot decide about a proposal of its own"),
-            Self::Stale(name) => write!(f, "{name} changed since the proposal was made, which is stale now"),
-            Self::SkillGone(name) => write!(f, "the skill {name} is gone"),
-            Self::Exists(path) => write!(f, "{} exists", path.display()),
-            Self::NoDirectory => f.write_str("there is no directory for new skills"),
-            Self::Conflicts(conflicts) => {
-                let paths: Vec<&str> = conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
-                write!(f, "the skill and the proposal changed the same lines of {}", paths.join(", "))
-            }
-            Self::NewSkill(id) => {
-                write!(f, "proposal {id} is a new skill; only changes of a skill can be rebased")
-            }
-            Self::Refused(refusal) => refusal.fmt(f),
-            Self::UnrecordedEdits(name) => write!(f, "{name} has edits that no version holds"),
-            Self::NoVersion(name, number) => write!(f, "{name} has no version {number}"),
-            Self::VersionExists(name, version) => {
-                write!(f, "version {version} of {name} was published with other content meanwhile")
-            }
-            Self::Published(id) => write!(
-                f,
-                "proposal {id} is a version that was published; its author publishes another one to change it"
-            ),
-            Self::Failed(error) => f.write_str(&error.chain()),
-        }
-    }
-}
-
-impl std::error::Error for ReviewFault {}
 
 impl From<Error> for ReviewFault {
     fn from(error: Error) -> Self {
@@ -470,7 +450,6 @@ impl Reviewer<'_> {
         found.cloned().ok_or_else(|| ReviewFault::SkillGone(proposal.content.name.clone()))
     }
 
-    /// Returns the directory that the proposal changes.
     fn directory(&self, proposal: &Proposal) -> Result<PathBuf, ReviewFault> {
         match proposal.content.kind {
             _ if proposal.content.channel().is_some() => Err(ReviewFault::NoDirectory),
@@ -506,12 +485,15 @@ struct Target {
     digest: Option<Digest>,
 }
 
+fn paths(conflicts: &[Conflict]) -> String {
+    conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the path of `directory` without links, as a provider resolves it.
 fn resolved(directory: &Path) -> String {
     std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned()).display().to_string()
 }
 
-/// Returns the digest of the skill in `directory`, if there is one.
 fn directory_digest(directory: &Path) -> Option<Digest> {
     use crate::provider::fs::{FsOptions, FsProvider};
 

@@ -13,30 +13,20 @@ pub const FILE_DEPTH: usize = 16;
 /// The most entries that are read to list the files of a skill, hidden ones and directories included.
 pub const FILE_ENTRIES: usize = 20_000;
 
-/// Limits of the size and number of a skill's files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FileCaps {
-    /// The largest `SKILL.md`, in bytes.
-    pub manifest_bytes: u64,
-    /// The largest file, in bytes.
-    pub file_bytes: u64,
-    /// The largest sum of all files, in bytes.
-    pub bundle_bytes: u64,
-    /// The most files that are listed.
-    pub files: usize,
-    /// The deepest that files are listed, in path components.
-    pub depth: usize,
-}
-
-impl Default for FileCaps {
-    fn default() -> Self {
-        Self {
-            manifest_bytes: MANIFEST_BYTES,
-            file_bytes: FILE_BYTES,
-            bundle_bytes: BUNDLE_BYTES,
-            files: FILES,
-            depth: FILE_DEPTH,
-        }
+repertoire_model::options! {
+    /// Limits of the size and number of a skill's files.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct FileCaps {
+        /// The largest `SKILL.md`, in bytes.
+        pub manifest_bytes: u64 = MANIFEST_BYTES,
+        /// The largest file, in bytes.
+        pub file_bytes: u64 = FILE_BYTES,
+        /// The largest sum of all files, in bytes.
+        pub bundle_bytes: u64 = BUNDLE_BYTES,
+        /// The most files that are listed.
+        pub files: usize = FILES,
+        /// The deepest that files are listed, in path components.
+        pub depth: usize = FILE_DEPTH,
     }
 }

@@ -16,8 +16,8 @@ pub mod store;
 
 use repertoire_model::{Bundle, BundleFile, Digest, FileEntry, LineRange, Policy, SkillPath};
 
-pub(crate) use crate::future::BoxFuture;
-use crate::{Error, ErrorKind};
+use crate::ErrorKind;
+pub(crate) use crate::future::{BoxFuture, ResultFuture};
 
 pub use content::{FileContent, OpenedSkill, Skill};
 pub use limits::FileCaps;
@@ -33,7 +33,7 @@ pub trait Provider: Send + Sync {
     ///
     /// It is called for every reload. A provider should keep what it parsed and read again only what changed
     /// since; skills that did not change should be the same `Arc`s as in the last listing.
-    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>>;
+    fn list<'a>(&'a self, policy: &'a Policy) -> ResultFuture<'a, Listing>;
 
     /// Returns `true` if the source certainly has what it had when it was last listed, so that it need not be listed again.
     ///
@@ -54,27 +54,15 @@ pub trait Provider: Send + Sync {
     }
 
     /// Returns the skill at `locator` as it is now, judged by `policy`, or `None` if there is not one (any more).
-    fn get<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<Skill>, Error>>;
+    fn get<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<Skill>>;
 
     /// Returns the files of the skill at `locator`.
     ///
     /// Fails with [`ErrorKind::SkillNotFound`] if there is not one.
-    fn files<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<FileListing, Error>>;
+    fn files<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, FileListing>;
 
     /// Returns the skill at `locator` as it is now with its files, which a provider may find in one go.
-    fn open<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+    fn open<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<OpenedSkill>> {
         Box::pin(async move {
             let Some(skill) = self.get(locator, policy).await? else { return Ok(None) };
             let files = self.files(locator, policy).await?;
@@ -91,10 +79,10 @@ pub trait Provider: Send + Sync {
         locator: &'a Locator,
         path: &'a SkillPath,
         lines: LineRange,
-    ) -> BoxFuture<'a, Result<FileContent, Error>>;
+    ) -> ResultFuture<'a, FileContent>;
 
     /// Returns every file of the skill at `locator` with its digest.
-    fn bundle<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Bundle, Error>> {
+    fn bundle<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Bundle> {
         Box::pin(async move {
             // The policy decides about problems alone, which a bundle does not have.
             let listing = self.files(locator, &Policy::default()).await?;
@@ -114,7 +102,7 @@ pub trait Provider: Send + Sync {
     }
 
     /// Returns the digest of the bundle; a provider may keep it and not read every file again.
-    fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
+    fn digest<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Digest> {
         Box::pin(async move { Ok(self.bundle(locator).await?.digest()) })
     }
 }

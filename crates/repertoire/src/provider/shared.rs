@@ -5,15 +5,14 @@ use std::sync::Arc;
 use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
 use super::{FileContent, FileListing, Listing, Locator, OpenedSkill, Provider, Skill, WatchPoint};
-use crate::Error;
-use crate::future::BoxFuture;
+use crate::future::{BoxFuture, ResultFuture};
 
 impl<T: Provider + ?Sized> Provider for Arc<T> {
     fn label(&self) -> &str {
         (**self).label()
     }
 
-    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+    fn list<'a>(&'a self, policy: &'a Policy) -> ResultFuture<'a, Listing> {
         (**self).list(policy)
     }
 
@@ -21,19 +20,11 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         (**self).watch_points()
     }
 
-    fn get<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+    fn get<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<Skill>> {
         (**self).get(locator, policy)
     }
 
-    fn files<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+    fn files<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, FileListing> {
         (**self).files(locator, policy)
     }
 
@@ -45,11 +36,7 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         (**self).is_unchanged(policy)
     }
 
-    fn open<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+    fn open<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<OpenedSkill>> {
         (**self).open(locator, policy)
     }
 
@@ -58,15 +45,15 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         locator: &'a Locator,
         path: &'a SkillPath,
         lines: LineRange,
-    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+    ) -> ResultFuture<'a, FileContent> {
         (**self).read(locator, path, lines)
     }
 
-    fn bundle<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Bundle, Error>> {
+    fn bundle<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Bundle> {
         (**self).bundle(locator)
     }
 
-    fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
+    fn digest<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Digest> {
         (**self).digest(locator)
     }
 }

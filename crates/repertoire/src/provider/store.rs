@@ -11,7 +11,10 @@ use repertoire_model::{
 };
 
 use super::limits::{BUNDLE_BYTES, FILE_BYTES, FILES, MANIFEST_BYTES};
-use super::{BoxFuture, FileContent, FileListing, ListedSkill, Listing, Locator, Problem, Provider, Skill};
+use super::{
+    BoxFuture, FileContent, FileListing, ListedSkill, Listing, Locator, Problem, Provider, ResultFuture,
+    Skill,
+};
 use crate::store::{LazyStore, ReleasedSkill, Store, blob, bundle};
 use crate::{Error, ErrorKind};
 
@@ -54,7 +57,6 @@ struct Channel {
     blobs: Mutex<BlobCache>,
 }
 
-/// The last listing.
 #[derive(Default)]
 struct ListedRelease {
     policy: Option<Policy>,
@@ -63,7 +65,6 @@ struct ListedRelease {
     skills: BTreeMap<Locator, StoredSkill>,
 }
 
-/// A skill of the last listing.
 #[derive(Clone)]
 struct StoredSkill {
     digest: Digest,
@@ -369,7 +370,7 @@ impl Provider for StoreProvider {
         &self.label
     }
 
-    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+    fn list<'a>(&'a self, policy: &'a Policy) -> ResultFuture<'a, Listing> {
         let policy = policy.clone();
         self.unblock(move |channel| channel.list(&policy))
     }
@@ -383,16 +384,12 @@ impl Provider for StoreProvider {
         self.unblock(move |channel| channel.is_unchanged(&policy))
     }
 
-    fn get<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+    fn get<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<Skill>> {
         let (locator, policy) = (locator.clone(), policy.clone());
         self.unblock(move |channel| channel.get(&locator, &policy))
     }
 
-    fn files<'a>(&'a self, locator: &'a Locator, _: &'a Policy) -> BoxFuture<'a, Result<FileListing, Error>> {
+    fn files<'a>(&'a self, locator: &'a Locator, _: &'a Policy) -> ResultFuture<'a, FileListing> {
         Box::pin(std::future::ready(self.channel.files(locator)))
     }
 
@@ -401,17 +398,17 @@ impl Provider for StoreProvider {
         locator: &'a Locator,
         path: &'a SkillPath,
         lines: LineRange,
-    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+    ) -> ResultFuture<'a, FileContent> {
         let (locator, path) = (locator.clone(), path.clone());
         self.unblock(move |channel| Ok(FileContent::of(&channel.read(&locator, &path)?, lines)))
     }
 
-    fn bundle<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Bundle, Error>> {
+    fn bundle<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Bundle> {
         let bundle = self.channel.bundle(locator).map(|(_, bundle)| (*bundle).clone());
         Box::pin(std::future::ready(bundle))
     }
 
-    fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
+    fn digest<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Digest> {
         let digest = self.channel.bundle(locator).map(|(held, _)| held.digest);
         Box::pin(std::future::ready(digest))
     }

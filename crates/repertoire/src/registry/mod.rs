@@ -28,7 +28,7 @@ pub use pinned_entry::PinnedEntry;
 pub use publication::Publication;
 pub use releases::ReleaseFollower;
 pub(crate) use requires::{cycle, required};
-pub use resources::Resources;
+pub use resources::available_files;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
 pub(crate) use snapshot::{holder, nearest_among, respelled, told_source};
 pub use subscription::Subscription;

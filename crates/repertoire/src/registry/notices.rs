@@ -4,10 +4,8 @@ use repertoire_model::{State, text};
 
 use super::snapshot::{Entry, Snapshot};
 
-/// The most skills that one notice names.
 const MAX_NAMED: usize = 5;
 
-/// The most characters of one name in a notice.
 const MAX_NAME_CHARS: usize = 100;
 
 impl Snapshot {
@@ -90,7 +88,6 @@ impl Snapshot {
     }
 }
 
-/// Returns the notice about `names`, if there are any.
 fn line(mut names: Vec<String>, one: &str, many: &str) -> Option<String> {
     names.dedup();
     let what = if names.len() == 1 { one } else { many };

@@ -35,7 +35,6 @@ fn is_no_skill(id: &str) -> bool {
     PROGRAMS.contains(&name) || name.contains('.') || SkillName::new(name).is_none()
 }
 
-/// Returns the diagnostics of the skills that `entry` requires.
 pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<Diagnostic> {
     let requires = required(&entry.document.manifest, snapshot);
     // In a library of a single skill the others are merely unknown.

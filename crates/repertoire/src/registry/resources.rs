@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use repertoire_model::answer::AvailableFiles;
 use repertoire_model::policy::ResourceListing;
 use repertoire_model::{FileEntry, FileKind, LineRange, Manifest, Policy, file_description};
 
@@ -9,31 +10,16 @@ use super::open::Registry;
 use super::snapshot::Entry;
 use crate::Error;
 
-/// The files that a skill is reported to have, by kind, each relative to the directory of its kind.
+/// Returns the files that a skill with this frontmatter and these files is reported to have under `policy`.
 ///
 /// The policy decides whether these are the files on disk, the files that the frontmatter declares, or both,
 /// and how many of each are listed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Resources {
-    /// Those below `references/`.
-    pub references: Vec<String>,
-    /// Those below `scripts/`.
-    pub scripts: Vec<String>,
-    /// Those below `assets/`.
-    pub assets: Vec<String>,
-}
-
-impl Resources {
-    /// Returns the files that a skill with this frontmatter and these files is reported to have under
-    /// `policy`.
-    pub fn of(manifest: &Manifest, files: &[FileEntry], policy: &Policy) -> Self {
-        let told = |kind, declared: &[String]| told(kind, declared, files, policy);
-        Self {
-            references: told(FileKind::Reference, &manifest.references),
-            scripts: told(FileKind::Script, &manifest.scripts),
-            assets: told(FileKind::Asset, &manifest.assets),
-        }
+pub fn available_files(manifest: &Manifest, files: &[FileEntry], policy: &Policy) -> AvailableFiles {
+    let told = |kind, declared: &[String]| told(kind, declared, files, policy);
+    AvailableFiles {
+        references: told(FileKind::Reference, &manifest.references),
+        scripts: told(FileKind::Script, &manifest.scripts),
+        assets: told(FileKind::Asset, &manifest.assets),
     }
 }
 
@@ -53,9 +39,9 @@ fn told(kind: FileKind, declared: &[String], files: &[FileEntry], policy: &Polic
 
 impl Registry {
     /// Returns the files that the skill is reported to have under the policy in force.
-    pub async fn resources(&self, entry: &Entry) -> Result<Resources, Error> {
+    pub async fn resources(&self, entry: &Entry) -> Result<AvailableFiles, Error> {
         let listing = self.files(entry).await?;
-        Ok(Resources::of(&entry.document.manifest, &listing.files, self.policy()))
+        Ok(available_files(&entry.document.manifest, &listing.files, self.policy()))
     }
 }
 

@@ -31,7 +31,6 @@ const MAX_QUERY_CHARS: usize = 128;
 /// The largest difference in length of similar names, in bytes.
 const MAX_LENGTH_DIFFERENCE: usize = 6;
 
-/// The tier of the skills of a project.
 const PROJECT_TIER: &str = "project";
 
 /// Another way to the same skill.
@@ -472,7 +471,6 @@ fn candidate<'a>(source: &'a str, skill: &'a ListedSkill) -> NameCandidate<'a> {
     }
 }
 
-/// Returns the entry of a snapshot for `skill` of the source `source`, the one of `provider`.
 fn entry(
     provider: usize,
     source: &Arc<str>,

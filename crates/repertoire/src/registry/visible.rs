@@ -35,7 +35,6 @@ impl Snapshot {
         VisibleSkills { snapshot: self, indices: Arc::new(indices) }
     }
 
-    /// Returns the indices of the entries for which `is_seen` has `true`.
     fn indices(&self, is_seen: Vec<bool>) -> VisibleIndices {
         let seen: Vec<usize> = (0..is_seen.len()).filter(|index| is_seen[*index]).collect();
         let name = |index: usize| self.entries()[index].name();
@@ -56,12 +55,6 @@ impl<'s> VisibleSkills<'s> {
     /// Returns whether `entry`, one of the snapshot's own, is among them.
     pub fn contains(&self, entry: &Entry) -> bool {
         self.snapshot.index_of(entry).is_some_and(|index| self.indices.is_seen[index])
-    }
-
-    /// Returns all of them, sorted by name.
-    pub fn entries(&self) -> impl Iterator<Item = &'s Entry> {
-        let entries = self.snapshot.entries().iter().zip(&self.indices.is_seen);
-        entries.filter(|(_, is_seen)| **is_seen).map(|(entry, _)| entry)
     }
 
     /// Returns the skills that hold their names, sorted by name: a skill that cannot be seen shadows nothing.

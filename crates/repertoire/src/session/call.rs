@@ -49,7 +49,6 @@ impl Reply {
     }
 }
 
-/// The tool that a call is for.
 enum CallTarget<'a> {
     Builtin(&'static Builtin),
     Host(&'a dyn Tool),

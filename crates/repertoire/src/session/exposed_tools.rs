@@ -4,7 +4,6 @@ use repertoire_model::Toolbox;
 
 use crate::tool::Definition;
 
-/// The tools of one loaded skill.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedTools {
     /// The name by which the skill is called.

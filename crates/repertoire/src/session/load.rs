@@ -1,8 +1,6 @@
 //! Loading a skill: opens it, decides whether the model needs its instructions, and records what was given.
 
-use repertoire_model::answer::{
-    Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion, Render,
-};
+use repertoire_model::answer::{Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Render};
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::ledger::{LoadDecision, Presence};
 use repertoire_model::tokens::approximate;
@@ -99,7 +97,7 @@ impl SkillLoads<'_> {
         }
         notes.extend(tool_notes);
         notes.extend(shared_notes);
-        let loaded = LoadAnswer { first, skill, occasion: occasion(presence, force), notes };
+        let loaded = LoadAnswer { first, skill, is_changed: presence == Presence::Stale, notes };
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens, required: details })
     }
 
@@ -251,15 +249,6 @@ impl SkillLoads<'_> {
             _ => self.session.options().catalog.tokenizer.count_up_to(text, limit).is_none(),
         };
         is_over.then_some(limit)
-    }
-}
-
-fn occasion(presence: Presence, force: bool) -> Occasion {
-    match presence {
-        Presence::Absent => Occasion::First,
-        Presence::Stale => Occasion::Changed,
-        _ if force => Occasion::Forced,
-        Presence::Active | Presence::Evictable | Presence::Lost => Occasion::Again,
     }
 }
 

@@ -87,6 +87,13 @@ pub struct SubagentOptions {
     pub scope: Scope,
 }
 
+impl SubagentOptions {
+    /// Returns the options of a subagent that is the agent called `agent`.
+    pub fn of(agent: &str) -> Self {
+        Self { agent: Some(agent.to_owned()), ..Self::default() }
+    }
+}
+
 /// One agent's conversation.
 ///
 /// It pins a catalog, answers the tools of its model, and tracks the skills in the model's context. All
@@ -211,15 +218,6 @@ impl Session {
     /// Limits that this session inherited always hold.
     pub async fn subagent(&self) -> Result<Self, Error> {
         self.subagent_with(&SubagentOptions::default()).await
-    }
-
-    /// Opens a session for a subagent that is the agent called `agent`.
-    ///
-    /// The `inherit` of this session's agent decides what it gets beside its own definition: nothing; the
-    /// limits of this session's catalog; or these and the skills that are active here.
-    pub async fn subagent_for(&self, agent: &str) -> Result<Self, Error> {
-        self.subagent_with(&SubagentOptions { agent: Some(agent.to_owned()), ..SubagentOptions::default() })
-            .await
     }
 
     /// Opens a session for a subagent with these options.

@@ -152,102 +152,69 @@ pub struct SessionOptions {
     pub running: RunningOptions,
 }
 
-/// The options of loading skills.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct LoadOptions {
-    /// Decides whether the session tracks the skills in the context.
-    pub account: Account,
-    /// The answer when an active skill is loaded again.
-    pub reload: Reload,
-    /// Decides whether the skills that a loaded one requires are loaded with it.
-    pub requires: Requires,
-    /// The most tokens of skills that are loaded because another one requires them.
-    pub requires_max_tokens: usize,
-    /// The effect of unloading on the transcript.
-    pub unload: Unload,
-    /// Gives a skill's frontmatter with its instructions.
-    pub include_frontmatter: bool,
-    /// Shows models the directory of a skill, so that they can run its scripts with a shell of their own.
-    pub show_location: bool,
-    /// The number of tokens from which instructions come with a warning and an outline.
-    pub soft_limit: usize,
-}
-
-impl Default for LoadOptions {
-    fn default() -> Self {
-        Self {
-            account: Account::default(),
-            reload: Reload::default(),
-            requires: Requires::default(),
-            requires_max_tokens: REQUIRED_TOKENS,
-            unload: Unload::default(),
-            include_frontmatter: false,
-            show_location: false,
-            soft_limit: SOFT_LIMIT_TOKENS,
-        }
+repertoire_model::options! {
+    /// The options of loading skills.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct LoadOptions {
+        /// Decides whether the session tracks the skills in the context.
+        pub account: Account,
+        /// The answer when an active skill is loaded again.
+        pub reload: Reload,
+        /// Decides whether the skills that a loaded one requires are loaded with it.
+        pub requires: Requires,
+        /// The most tokens of skills that are loaded because another one requires them.
+        pub requires_max_tokens: usize = REQUIRED_TOKENS,
+        /// The effect of unloading on the transcript.
+        pub unload: Unload,
+        /// Gives a skill's frontmatter with its instructions.
+        pub include_frontmatter: bool,
+        /// Shows models the directory of a skill, so that they can run its scripts with a shell of their own.
+        pub show_location: bool,
+        /// The number of tokens from which instructions come with a warning and an outline.
+        pub soft_limit: usize = SOFT_LIMIT_TOKENS,
     }
 }
 
-/// The options of the built-in tools.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ToolOptions {
-    /// The built-in tools that are offered, where they can do something.
-    pub offered: OfferedTools,
-    /// The optional arguments that the schemas of tools do not show, by usual name.
-    pub hidden_arguments: BTreeSet<String>,
-    /// The descriptions of built-in tools that differ from the usual ones, by the usual names of the tools.
-    pub descriptions: BTreeMap<String, String>,
-    /// The names of the built-in tools.
-    pub names: ToolNames,
-    /// The names of their arguments.
-    pub arguments: ArgumentNames,
-    /// Accepts other usual names of arguments, too.
-    pub argument_aliases: bool,
-    /// Adds the arguments `reference`, `script` and `asset` to `load_skill`.
-    pub bucket_arguments: bool,
-    /// Offers a tool to unload skills.
-    pub unload_tool: bool,
-    /// The most names that a schema lists; 0 lists none.
-    pub enum_limit: usize,
-    /// The most bytes of a file that one call reads.
-    pub read_bytes: usize,
-    /// The answer to a call of a skill's name as if it were a tool.
-    pub skill_as_tool: SkillAsTool,
-}
-
-impl Default for ToolOptions {
-    fn default() -> Self {
-        Self {
-            offered: OfferedTools::default(),
-            hidden_arguments: BTreeSet::new(),
-            descriptions: BTreeMap::new(),
-            names: ToolNames::default(),
-            arguments: ArgumentNames::default(),
-            argument_aliases: true,
-            bucket_arguments: true,
-            unload_tool: true,
-            enum_limit: ENUM_LIMIT,
-            read_bytes: READ_BYTES,
-            skill_as_tool: SkillAsTool::default(),
-        }
+repertoire_model::options! {
+    /// The options of the built-in tools.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct ToolOptions {
+        /// The built-in tools that are offered, where they can do something.
+        pub offered: OfferedTools,
+        /// The optional arguments that the schemas of tools do not show, by usual name.
+        pub hidden_arguments: BTreeSet<String>,
+        /// The descriptions of built-in tools that differ from the usual ones, by the usual names of the tools.
+        pub descriptions: BTreeMap<String, String>,
+        /// The names of the built-in tools.
+        pub names: ToolNames,
+        /// The names of their arguments.
+        pub arguments: ArgumentNames,
+        /// Accepts other usual names of arguments, too.
+        pub argument_aliases: bool = true,
+        /// Adds the arguments `reference`, `script` and `asset` to `load_skill`.
+        pub bucket_arguments: bool = true,
+        /// Offers a tool to unload skills.
+        pub unload_tool: bool = true,
+        /// The most names that a schema lists; 0 lists none.
+        pub enum_limit: usize = ENUM_LIMIT,
+        /// The most bytes of a file that one call reads.
+        pub read_bytes: usize = READ_BYTES,
+        /// The answer to a call of a skill's name as if it were a tool.
+        pub skill_as_tool: SkillAsTool,
     }
 }
 
-/// The effect of the scope of an agent.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ScopeOptions {
-    /// Applies an agent's scope to its tools, not only to its catalog.
-    pub enforce: bool,
-    /// The answer to an agent that requests a skill outside its scope.
-    pub deny_style: DenyStyle,
-}
-
-impl Default for ScopeOptions {
-    fn default() -> Self {
-        Self { enforce: true, deny_style: DenyStyle::default() }
+repertoire_model::options! {
+    /// The effect of the scope of an agent.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct ScopeOptions {
+        /// Applies an agent's scope to its tools, not only to its catalog.
+        pub enforce: bool = true,
+        /// The answer to an agent that requests a skill outside its scope.
+        pub deny_style: DenyStyle,
     }
 }
 

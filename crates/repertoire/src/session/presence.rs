@@ -96,7 +96,6 @@ impl ContextSkills<'_> {
         edited
     }
 
-    /// Returns `true` if the session tracks the skills in the context.
     pub(crate) fn keeps_account(&self) -> bool {
         self.session.options().loading.account == Account::Kept
     }

@@ -89,40 +89,22 @@ impl SessionRecord<'_> {
 
     /// Writes into `event` what the call came to.
     fn describe(&self, event: &mut Event, details: &EventDetails, answer: &Answer) {
-        let EventDetails {
-            skill,
-            file,
-            source,
-            identity,
-            digest,
-            tokens,
-            query,
-            results,
-            error,
-            is_denied,
-            skill_tool,
-            sandbox,
-            exit_code,
-            via,
-            bytes: _,
-            more: _,
-        } = details;
-        event.skill.clone_from(skill);
-        event.file.clone_from(file);
-        event.source = source.as_deref().map(str::to_owned);
-        event.identity.clone_from(identity);
-        event.via = via.unwrap_or(event.via);
-        event.digest = *digest;
-        event.tokens = *tokens as u64;
-        event.query.clone_from(query);
-        event.results = *results;
-        event.skill_tool.clone_from(skill_tool);
-        (event.sandbox, event.exit_code) = (*sandbox, *exit_code);
-        event.outcome = if *is_denied { Outcome::Denied } else { outcome(answer) };
+        event.skill.clone_from(&details.skill);
+        event.file.clone_from(&details.file);
+        event.source = details.source.as_deref().map(str::to_owned);
+        event.identity.clone_from(&details.identity);
+        event.via = details.via.unwrap_or(event.via);
+        event.digest = details.digest;
+        event.tokens = details.tokens as u64;
+        event.query.clone_from(&details.query);
+        event.results = details.results;
+        event.skill_tool.clone_from(&details.skill_tool);
+        (event.sandbox, event.exit_code) = (details.sandbox, details.exit_code);
+        event.outcome = if details.is_denied { Outcome::Denied } else { outcome(answer) };
         if let Answer::Fault(fault) = answer {
             event.error = Some(fault.kind.as_str().to_owned());
         } else {
-            event.error = error.map(str::to_owned);
+            event.error = details.error.map(str::to_owned);
         }
         self.measure(event);
     }

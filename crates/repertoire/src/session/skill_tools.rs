@@ -14,10 +14,8 @@ use crate::registry::{Entry, PinnedEntry, Snapshot};
 use crate::runner::{Runner, ScriptCall, SkillCaller, ToolRun, Trust};
 use crate::tool::{CallFailure, CallResult, EventDetails, ToolReply, quoted, recorded_path};
 
-/// The tool that runs scripts of skills.
 const RUN: &str = "run_skill_script";
 
-/// The tools that a skill declares.
 #[derive(Default)]
 struct DeclaredTools {
     /// The tools that can be called.
@@ -26,7 +24,6 @@ struct DeclaredTools {
     names: Vec<String>,
     /// The tools that may not run, and why.
     refused: Vec<(String, RunRefusal)>,
-    /// Notes for the model.
     notes: Vec<String>,
 }
 

@@ -14,7 +14,6 @@ use crate::task::{Task, TaskRanking};
 /// The most tasks whose rankings a session remembers.
 pub const REMEMBERED_TASKS: usize = 16;
 
-/// The mutable state of a session.
 pub(super) struct SessionState {
     /// The snapshot that the catalog is written from.
     pub(super) pinned: Arc<Snapshot>,
@@ -33,7 +32,6 @@ pub(super) struct SessionState {
     pub(super) prompt: Option<Arc<str>>,
     /// The digests of the skills whose text a prompt was recorded to hold.
     pub(super) shown: BTreeMap<SkillName, Digest>,
-    /// The skills that a person invoked.
     pub(super) invoked: BTreeSet<SkillName>,
     /// The task that the catalog is written for.
     pub(super) task: Option<Task>,

@@ -15,10 +15,8 @@ const MAX_TEXT_BYTES: usize = 4 * 1024;
 /// The part of a search query that is read, in bytes; thousands of words.
 const MAX_QUERY_BYTES: usize = 32 * 1024;
 
-/// The most texts of a list.
 const MAX_TEXTS: usize = 256;
 
-/// An argument that a tool takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter<'a> {
     /// The name that models see.
@@ -27,7 +25,6 @@ pub(super) struct Parameter<'a> {
     pub(super) aliases: &'static [&'static str],
 }
 
-/// The arguments of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     given: &'a Map<String, Value>,
@@ -149,7 +146,6 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Fails if there is an argument that is not in `parameters`.
     pub(super) fn only(&self, parameters: &[Parameter<'_>]) -> Result<(), FaultKind> {
         let is_known =
             |name: &str| parameters.iter().any(|known| self.names(known).any(|known| known == name));
@@ -175,7 +171,7 @@ pub(crate) fn object_of(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-fn bad(name: &str, expected: &str) -> FaultKind {
+pub(super) fn bad(name: &str, expected: &str) -> FaultKind {
     FaultKind::BadArgument { name: name.to_owned(), expected: expected.to_owned() }
 }
 

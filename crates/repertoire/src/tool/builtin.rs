@@ -17,7 +17,6 @@ pub(crate) struct DefinitionContext<'a> {
     pub(crate) skills: Option<&'a [String]>,
 }
 
-/// A built-in tool.
 pub(crate) struct Builtin {
     /// Its default name, which is always understood.
     pub(crate) canonical: &'static str,

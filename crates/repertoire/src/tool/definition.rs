@@ -28,7 +28,6 @@ pub(super) fn object(properties: Vec<(&str, Value)>, required: &[&str]) -> Value
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// Returns the schema of a text.
 pub(super) fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }

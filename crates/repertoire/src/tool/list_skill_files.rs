@@ -15,7 +15,6 @@ use crate::future::BoxFuture;
 use crate::registry::Entry;
 use crate::session::Session;
 
-/// The most files that one answer lists.
 const MAX_LISTED: usize = 500;
 
 const DIRECTORY: Parameter<'static> = Parameter { name: "directory", aliases: DIRECTORY_ALIASES };

@@ -16,7 +16,6 @@ use crate::registry::{Entry, Snapshot};
 use crate::searcher::{SearchHit, SearchRequest};
 use crate::session::Session;
 
-/// The most skills that one answer lists.
 const MAX_LISTED: usize = 100;
 /// The most skills that are listed because they are about the query, though none of their lines holds it.
 const MAX_RANKED: usize = 10;

@@ -12,7 +12,7 @@ use super::read_skill_file;
 use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
-use crate::registry::{Entry, Resources};
+use crate::registry::Entry;
 use crate::session::{Account, Session};
 
 const FORCE: Parameter<'static> = Parameter { name: "force", aliases: &[] };
@@ -45,7 +45,6 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[name]))
 }
 
-/// The arguments of a call.
 struct LoadArguments<'a> {
     skill: &'a str,
     files: Vec<(FileKind, &'a str)>,
@@ -92,17 +91,11 @@ async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -
 }
 
 /// Returns `answer`, if it is a fault, with the source of the skill and the files that it has.
-fn about(answer: Answer, entry: &Entry, resources: Resources) -> Answer {
+fn about(answer: Answer, entry: &Entry, available: AvailableFiles) -> Answer {
     let Answer::Fault(fault) = answer else { return answer };
-    let Resources { references, scripts, assets } = resources;
-    Answer::Fault(Fault {
-        source: Some(entry.told_source()),
-        available: Some(Box::new(AvailableFiles { references, scripts, assets })),
-        ..fault
-    })
+    Answer::Fault(Fault { source: Some(entry.told_source()), available: Some(Box::new(available)), ..fault })
 }
 
-/// The argument that names the skill.
 fn name(session: &Session) -> Parameter<'_> {
     Parameter { name: &session.options().tools.arguments.name, aliases: SKILL_ALIASES }
 }
@@ -156,13 +149,11 @@ async fn bucket(
         let more = parts.collect();
         *details = EventDetails { more, ..first };
     }
-    let Resources { references, scripts, assets } =
-        session.registry().resources(entry).await.unwrap_or_default();
     Ok(Answer::Bucket(Box::new(BucketText {
         skill: entry.name().clone(),
         version: entry.document.manifest.version.clone(),
         files,
-        available: AvailableFiles { references, scripts, assets },
+        available: session.registry().resources(entry).await.unwrap_or_default(),
     })))
 }
 

@@ -6,7 +6,7 @@ use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{SkillName, SkillPath, State};
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Parameter};
+use super::arguments::{Arguments, Parameter, bad};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::object;
 use super::names::SKILL_ALIASES;
@@ -44,10 +44,6 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     Box::pin(async move {
         arguments.only(&[NAME, FILES, JUSTIFICATION, EVIDENCE])?;
         let asked = arguments.skill(&NAME)?;
-        let bad = |name: &str, expected: &str| FaultKind::BadArgument {
-            name: name.to_owned(),
-            expected: expected.to_owned(),
-        };
         let name = SkillName::new(asked).ok_or_else(|| bad(NAME.name, Grammar::AgentSkills.in_words()))?;
         let files = files(&arguments)?;
         let proposal = proposal_text(session, &arguments)?;
@@ -68,18 +64,14 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
 
 /// Returns the files of the argument: an object of texts by path.
 fn files(arguments: &Arguments<'_>) -> Result<SkillFiles, FaultKind> {
-    let bad = |expected: &str| FaultKind::BadArgument {
-        name: FILES.name.to_owned(),
-        expected: expected.to_owned(),
-    };
     if !arguments.is_given(&FILES) {
         return Err(FaultKind::MissingArgument { name: FILES.name.to_owned() });
     }
     let mut files = SkillFiles::new();
     for (path, text) in arguments.object(&FILES)? {
-        let Value::String(text) = text else { return Err(bad("an object of texts by path")) };
-        let path =
-            SkillPath::new(&path).map_err(|_| bad("an object whose keys are paths of files in the skill"))?;
+        let Value::String(text) = text else { return Err(bad(FILES.name, "an object of texts by path")) };
+        let path = SkillPath::new(&path)
+            .map_err(|_| bad(FILES.name, "an object whose keys are paths of files in the skill"))?;
         let executable = text.starts_with("#!");
         files.insert(path, FileData { executable, bytes: text.into_bytes() });
     }

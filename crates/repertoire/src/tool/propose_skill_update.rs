@@ -53,7 +53,6 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     })
 }
 
-/// Returns the texts of a proposal that the session makes.
 pub(super) fn proposal_text(session: &Session, arguments: &Arguments<'_>) -> Result<ProposalText, FaultKind> {
     Ok(ProposalText {
         justification: arguments.required_input(&JUSTIFICATION)?.to_owned(),

@@ -6,7 +6,7 @@ use repertoire_model::answer::{Answer, FaultKind, FileText, Truncation};
 use repertoire_model::{Digest, LineRange, SkillPath, text};
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Parameter, quoted};
+use super::arguments::{Arguments, Parameter, bad, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text as text_schema};
 use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
@@ -38,7 +38,6 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 
-/// The arguments of a call.
 struct ReadArguments<'a> {
     skill: &'a str,
     path: &'a str,
@@ -70,8 +69,7 @@ fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<ReadArgument
     arguments.only(&[skill, path, start, end])?;
     let lines = LineRange::new(arguments.line(&start)?, arguments.line(&end)?);
     if lines.is_empty() {
-        let expected = format!("a line not before `{}`", names.start_line);
-        return Err(FaultKind::BadArgument { name: names.end_line.clone(), expected });
+        return Err(bad(&names.end_line, &format!("a line not before `{}`", names.start_line)));
     }
     Ok(ReadArguments { skill: arguments.skill(&skill)?, path: arguments.required_text(&path)?, lines })
 }

@@ -3,7 +3,7 @@
 use repertoire_model::answer::FaultKind;
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Parameter};
+use super::arguments::{Arguments, Parameter, bad};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
@@ -36,9 +36,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let id = arguments.count(&ID)?.map(|id| id as u64);
         let reason = arguments.text(&REASON)?.map(str::to_owned);
         if !ACTIONS.contains(&action.as_str()) {
-            return Err(
-                FaultKind::BadArgument { name: ACTION.name.into(), expected: ACTIONS.join(", ") }.into()
-            );
+            return Err(bad(ACTION.name, &ACTIONS.join(", ")).into());
         }
         if action != "list" && id.is_none() {
             return Err(FaultKind::MissingArgument { name: ID.name.to_owned() }.into());
@@ -77,9 +75,7 @@ async fn reviewed(
     use crate::session::are_related;
     use crate::store::{Proposal, ProposalState};
 
-    /// The most proposals of a list.
     const MAX_LISTED: usize = 50;
-    /// The most characters of a proposal that are shown.
     const MAX_SHOWN: usize = 40_000;
 
     let Some(proposer) = session.library().proposer().cloned() else {

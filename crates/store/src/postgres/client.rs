@@ -129,7 +129,6 @@ impl TimedClient {
         self.driver.wait(limit, self.connection.client.execute_typed(sql, values))
     }
 
-    /// Returns the rows of a query.
     pub(super) fn query(
         &mut self,
         limit: Duration,
@@ -149,7 +148,6 @@ impl TimedClient {
         self.driver.wait_even_in_silence(limit, self.connection.client.batch_execute("COMMIT"))
     }
 
-    /// Waits for a notification, at most for `time`.
     pub(super) fn wait_for_notification(&mut self, time: Duration) {
         let told = async { timeout(time, self.connection.told()).await };
         // Without one, the caller looks.

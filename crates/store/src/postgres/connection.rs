@@ -30,7 +30,6 @@ pub(super) struct PostgresConnection<'a> {
 }
 
 impl PostgresConnection<'_> {
-    /// Commits the transaction.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
         self.client.commit(self.limit).map_err(|error| self.failure(error))
     }
@@ -114,7 +113,6 @@ impl ToSql for SqlValue {
     to_sql_checked!();
 }
 
-/// Returns the columns of `row`.
 fn row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
     let value = |index: usize| {
         let value = match *row.columns()[index].type_() {

@@ -83,12 +83,10 @@ impl Pool {
 }
 
 impl PooledClient<'_> {
-    /// Returns the connection.
     pub(super) fn client(&mut self) -> Option<&mut TimedClient> {
         self.client.as_mut()
     }
 
-    /// Gives the connection back.
     pub(super) fn give_back(mut self) {
         if let Some(client) = self.client.take() {
             let mut state = self.pool.lock();

@@ -9,7 +9,6 @@ use rusqlite::{ffi, params_from_iter};
 use crate::database::{Connection, TransactionLock};
 use crate::value::{Row, SqlValue};
 
-/// A connection to a SQLite file.
 #[derive(Debug)]
 pub(super) struct SqliteConnection<'a> {
     pub(super) connection: &'a rusqlite::Connection,

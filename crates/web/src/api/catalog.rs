@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use repertoire::{Agent, Entry, SessionRequest, Task, TaskRanking, Visibility};
 use repertoire_app::view::CatalogView;
 use repertoire_model::catalog::Format;
@@ -11,13 +10,10 @@ use serde::Deserialize;
 
 use super::error::ApiError;
 use super::records::blocking;
-use super::request::{Answer, Params};
 use crate::dashboard::RequestContext;
 
-/// Maximum characters of a task.
 const MAX_TASK_CHARS: usize = 20_000;
 
-/// Maximum of numbers.
 const MAX_NUMBER: u64 = 1_000_000_000;
 
 /// The choices of a catalog.
@@ -40,27 +36,19 @@ pub(crate) struct CatalogQuery {
     pub(crate) agent: Option<String>,
 }
 
-/// Answers with a catalog.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<CatalogQuery>,
-) -> Result<Answer<CatalogView>, ApiError> {
-    Ok(Answer(catalog(&ctx, &query).await?))
+/// Returns the agent of the configuration called `name`, if one is named; only senders that see the whole library know of any.
+pub(super) fn named_agent<'c>(
+    ctx: &'c RequestContext,
+    name: Option<&str>,
+) -> Result<Option<&'c Agent>, ApiError> {
+    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
+    let known = ctx.view.shared.library.agent(name).ok().filter(|_| ctx.sees_all());
+    known.map(Some).ok_or_else(|| ApiError::not_found(format!("there is no agent `{name}`")))
 }
 
-/// Returns the catalog that `query` asks for.
 pub(crate) async fn catalog(ctx: &RequestContext, query: &CatalogQuery) -> Result<CatalogView, ApiError> {
     let library = &ctx.view.shared.library;
-    let agent = match query.agent.as_deref().filter(|agent| !agent.is_empty()) {
-        Some(name) if ctx.sees_all() => Some(
-            library
-                .agent(name)
-                .map_err(|_| ApiError::not_found(format!("there is no agent `{name}`")))?
-                .clone(),
-        ),
-        Some(name) => return Err(ApiError::not_found(format!("there is no agent `{name}`"))),
-        None => None,
-    };
+    let agent = named_agent(ctx, query.agent.as_deref())?.cloned();
     let mut options = match &agent {
         Some(agent) => {
             library.open_session(&SessionRequest::of(&agent.name).without_reload()).await?.catalog_options()

@@ -40,7 +40,6 @@ pub(crate) struct ChangeNotice {
     pub(crate) number: u64,
 }
 
-/// Answers with a stream of notices.
 pub(crate) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Extension(streams): Extension<Streams>,
@@ -59,7 +58,6 @@ pub(crate) async fn get(
     Sse::new(notices).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-/// A stream of notices.
 struct StreamState {
     changes: watch::Receiver<Changes>,
     known: Changes,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::records::with_store;
-use super::request::{Answer, Params, page_size};
+use super::request::{Params, page_size};
 use crate::dashboard::RequestContext;
 
 /// The number of events on a page.
@@ -131,14 +131,6 @@ pub(crate) struct EventList {
     pub(crate) events: Vec<EventRecord>,
     /// The cursor of the next part; absent for the last one.
     pub(crate) next_cursor: Option<String>,
-}
-
-/// Answers with events.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<EventsQuery>,
-) -> Result<Answer<EventList>, ApiError> {
-    Ok(Answer(list(&ctx, &query).await?))
 }
 
 /// Answers with events as lines of JSON, the oldest first.

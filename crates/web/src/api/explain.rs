@@ -1,23 +1,18 @@
 //! `GET /api/v1/skills/{name}/explain`: every decision about a skill, and what each agent gets of it.
 
-use axum::Extension;
 use repertoire::{Bind, Entry, SessionRequest};
 use repertoire_app::explain::explain_one;
 use repertoire_app::view::{ExplainedSkillView, ExplanationView, SeeingAgentView};
 
 use super::error::ApiError;
 use super::records::blocking;
-use super::request::{Answer, PathParams};
 use super::skill;
 use crate::dashboard::RequestContext;
 
-/// Answers with the decisions about the skill called `name`.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(name): PathParams<String>,
-) -> Result<Answer<ExplanationView>, ApiError> {
-    let skill = explain(&ctx, &name).await?;
-    Ok(Answer(ExplanationView { name, found: true, skills: vec![skill], absence: None }))
+/// Returns the decisions about the skill called `name`, as a list of one.
+pub(crate) async fn explanation(ctx: &RequestContext, name: String) -> Result<ExplanationView, ApiError> {
+    let skill = explain(ctx, &name).await?;
+    Ok(ExplanationView { name, found: true, skills: vec![skill], absence: None })
 }
 
 /// Returns the decisions about the skill called `name`.

@@ -2,14 +2,12 @@
 
 use std::sync::{Arc, Weak};
 
-use axum::Extension;
 use repertoire_app::doctor::{HealthItem, HealthState, following, sandbox};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::ApiError;
 use super::records::{blocking, with_store};
-use super::request::Answer;
 use crate::dashboard::RequestContext;
 
 /// The state of the parts of the server.
@@ -36,11 +34,6 @@ impl From<HealthItem> for HealthRow {
     fn from(item: HealthItem) -> Self {
         Self { part: item.part, state: item.state.as_str().to_owned(), detail: item.detail }
     }
-}
-
-/// Answers with the state of the server.
-pub(crate) async fn get(Extension(ctx): Extension<RequestContext>) -> Result<Answer<Health>, ApiError> {
-    Ok(Answer(health(&ctx).await?))
 }
 
 /// Returns the state of the parts of the server.

@@ -108,7 +108,6 @@ fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
         .filter_map(|part| Some(part.strip_prefix('{')?.strip_suffix('}')?.trim_start_matches('*')))
 }
 
-/// Returns the properties of `query` as parameters.
 fn query_parameters(query: Schema, generator: &mut SchemaGenerator) -> Vec<Value> {
     let resolved = query.get("$ref").and_then(Value::as_str).and_then(|reference| {
         let name = reference.rsplit('/').next()?.to_owned();

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::unused::{UnusedTime, present_since, recording_began};
 use repertoire::usage::{LibrarySkill, UsageData, report};
@@ -14,7 +13,6 @@ use serde::Serialize;
 
 use super::error::ApiError;
 use super::records::{self, DAY, blocking, with_store};
-use super::request::Answer;
 use super::skills::{Facet, USAGE_DAYS, visible};
 use super::{proposals, records::entry_tokens};
 use crate::dashboard::{RequestContext, UsageCounts};
@@ -96,11 +94,6 @@ pub(crate) struct DeadSkill {
     pub(crate) last_use: Option<String>,
     /// The tokens of its entry in a catalog.
     pub(crate) catalog_tokens: u64,
-}
-
-/// Answers with the library at a glance.
-pub(crate) async fn get(Extension(ctx): Extension<RequestContext>) -> Result<Answer<Overview>, ApiError> {
-    Ok(Answer(overview(&ctx).await?))
 }
 
 /// Returns the library at a glance.
@@ -233,25 +226,19 @@ async fn catalog(ctx: &RequestContext, snapshot: &Arc<Snapshot>) -> Result<Catal
         let mut options = view.session.catalog_options();
         options.highlight = None;
         let visible = view.visible(&snapshot);
-        if let Some(size) = view.catalog_size(visible.fingerprint()) {
-            return Ok(CatalogSize {
-                tokens: size.0,
-                budget: options.budget_tokens,
-                shortened: size.1,
-                format: options.format.as_str().to_owned(),
-            });
-        }
-        let catalog = snapshot.catalog_of(&options, |entry| visible.contains(entry));
-        let catalog = catalog.map_err(|error| ApiError::internal(error.to_string()))?;
-        let tokens = catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text));
-        let shortened = catalog.report.shortened();
-        view.keep_catalog_size(visible.fingerprint(), (tokens, shortened));
-        Ok(CatalogSize {
-            tokens,
-            budget: options.budget_tokens,
-            shortened,
-            format: options.format.as_str().to_owned(),
-        })
+        let (tokens, shortened) = match view.catalog_size(visible.fingerprint()) {
+            Some(size) => size,
+            None => {
+                let catalog = snapshot.catalog_of(&options, |entry| visible.contains(entry));
+                let catalog = catalog.map_err(|error| ApiError::internal(error.to_string()))?;
+                let tokens = catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text));
+                let size = (tokens, catalog.report.shortened());
+                view.keep_catalog_size(visible.fingerprint(), size);
+                size
+            }
+        };
+        let (budget, format) = (options.budget_tokens, options.format.as_str().to_owned());
+        Ok(CatalogSize { tokens, budget, shortened, format })
     })
     .await
 }

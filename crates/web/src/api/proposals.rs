@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire::proposal::channel_source;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, Version, skill_files};
@@ -17,10 +16,9 @@ use serde::Deserialize;
 use super::decision::{audit, fault};
 use super::error::ApiError;
 use super::records::with_store;
-use super::request::{Answer, JsonBody, Params, PathParams, part};
+use super::request::part;
 use crate::dashboard::RequestContext;
 
-/// The number of proposals on a page.
 const PAGE: usize = 50;
 
 /// The filters of a list of proposals.
@@ -54,53 +52,6 @@ pub(crate) struct RejectRequest {
     pub(crate) reason: String,
 }
 
-/// Answers with the proposals.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<ProposalsQuery>,
-) -> Result<Answer<ProposalListView>, ApiError> {
-    Ok(Answer(list(&ctx, &query).await?))
-}
-
-/// Answers with a proposal.
-pub(crate) async fn get_one(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-) -> Result<Answer<ProposalDetailView>, ApiError> {
-    Ok(Answer(detail(&ctx, id).await?))
-}
-
-/// Approves a proposal.
-pub(crate) async fn post_approve(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-    JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
-) -> Result<Answer<ProposalView>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(approve(&ctx, id).await?))
-}
-
-/// Rejects a proposal.
-pub(crate) async fn post_reject(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-    JsonBody(request): JsonBody<RejectRequest>,
-) -> Result<Answer<ProposalView>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(reject(&ctx, id, &request.reason).await?))
-}
-
-/// Rebases a proposal.
-pub(crate) async fn post_rebase(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(id): PathParams<u64>,
-    JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
-) -> Result<Answer<ProposalView>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(rebase(&ctx, id).await?))
-}
-
-/// Returns the proposals that `query` selects.
 pub(crate) async fn list(ctx: &RequestContext, query: &ProposalsQuery) -> Result<ProposalListView, ApiError> {
     use ProposalState::{Approved, Pending, Stale};
     let states = match query.state.as_deref() {
@@ -209,7 +160,6 @@ pub(crate) async fn detail(ctx: &RequestContext, id: u64) -> Result<ProposalDeta
     .await
 }
 
-/// Approves the proposal with the number `id`.
 pub(crate) async fn approve(ctx: &RequestContext, id: u64) -> Result<ProposalView, ApiError> {
     let workspace = ctx.workspace();
     decide(ctx, id, "approve", move |reviewer| {
@@ -223,7 +173,6 @@ pub(crate) async fn approve(ctx: &RequestContext, id: u64) -> Result<ProposalVie
     .await
 }
 
-/// Rejects the proposal with the number `id`.
 pub(crate) async fn reject(ctx: &RequestContext, id: u64, reason: &str) -> Result<ProposalView, ApiError> {
     let reason = reason.trim().to_owned();
     if reason.is_empty() {

@@ -12,7 +12,6 @@ use repertoire::{Entry, Snapshot};
 use super::error::ApiError;
 use crate::dashboard::{EntryTokenCounts, RequestContext, UsageCounts};
 
-/// The seconds of a day.
 pub(crate) const DAY: u64 = 24 * 60 * 60;
 
 /// Runs `work` on a thread that may block.
@@ -34,7 +33,6 @@ pub(crate) async fn with_store<T: Send + 'static>(
     blocking(move || work(&*store.get()?)).await
 }
 
-/// Returns the time at the start of the day `days` days ago.
 pub(crate) fn days_ago(days: u64) -> SystemTime {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let start = (now - now % DAY).saturating_sub(days.saturating_sub(1) * DAY);

@@ -63,7 +63,6 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// An answer as JSON.
 pub(crate) struct Answer<T>(pub(crate) T);
 
 impl<T: Serialize> IntoResponse for Answer<T> {

@@ -5,7 +5,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// A route of the API.
 pub(crate) struct Route<S> {
     /// The method, in lower case.
     pub(crate) method: &'static str,
@@ -15,19 +14,13 @@ pub(crate) struct Route<S> {
     pub(crate) id: &'static str,
     /// The operation in a sentence.
     pub(crate) summary: &'static str,
-    /// The parameters of the query.
     pub(crate) query: Option<SchemaOf>,
-    /// The body of the request.
     pub(crate) body: Option<SchemaOf>,
-    /// The media types of the body.
     pub(crate) body_types: &'static [&'static str],
     /// The answer: its media type and schema.
     pub(crate) answer: (&'static str, SchemaOf),
-    /// The statuses of answers.
     pub(crate) statuses: &'static [u16],
-    /// The statuses of errors.
     pub(crate) errors: &'static [u16],
-    /// Answers the requests.
     pub(crate) handler: MethodRouter<S>,
 }
 
@@ -37,13 +30,11 @@ const JSON: &str = "application/json";
 /// The media type of an archive.
 const GZIP: &str = "application/gzip";
 
-/// Returns the schema of bytes.
 fn binary(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "format": "binary"})
 }
 
 impl<S> Route<S> {
-    /// Returns a route that answers GET with a `T`.
     pub(crate) fn get<T: JsonSchema>(
         path: &'static str,
         id: &'static str,
@@ -98,7 +89,6 @@ impl<S> Route<S> {
         }
     }
 
-    /// Answers with an archive.
     pub(crate) fn archive(mut self) -> Self {
         self.answer = (GZIP, binary);
         self

@@ -1,6 +1,5 @@
 //! `GET /api/v1/search`: the skills that a text is about.
 
-use axum::Extension;
 use repertoire::{SearchRequest, Visibility};
 use repertoire_app::view::{FoundSkillView, SearchView};
 use repertoire_model::tokens::approximate;
@@ -8,13 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ApiError;
-use super::request::{Answer, Params, page_size};
+use super::request::page_size;
 use crate::dashboard::RequestContext;
 
 /// The number of results.
 const PAGE: usize = 10;
 
-/// Maximum characters of a search.
 const MAX_QUERY_CHARS: usize = 1_000;
 
 /// A search.
@@ -35,11 +33,7 @@ pub(crate) struct SearchQuery {
     pub(crate) limit: Option<usize>,
 }
 
-/// Answers with the results of a search.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<SearchQuery>,
-) -> Result<Answer<SearchView>, ApiError> {
+pub(crate) async fn search(ctx: &RequestContext, query: SearchQuery) -> Result<SearchView, ApiError> {
     if query.q.chars().count() > MAX_QUERY_CHARS {
         return Err(ApiError::invalid(format!("q: at most {MAX_QUERY_CHARS} characters")));
     }
@@ -55,5 +49,5 @@ pub(crate) async fn get(
         let found = library.search_result(&request.query, hit, &|text| approximate(text)).await;
         results.push(FoundSkillView::new(&found, &source));
     }
-    Ok(Answer(SearchView { query: request.query, results }))
+    Ok(SearchView { query: request.query, results })
 }

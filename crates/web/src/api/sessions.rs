@@ -3,20 +3,17 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::events::{self, EventRecord, EventsQuery};
-use super::request::{Answer, MAX_LIMIT, Params, part};
+use super::request::{MAX_LIMIT, part};
 use crate::dashboard::RequestContext;
 
-/// The number of sessions on a page.
 const PAGE: usize = 25;
 
-/// Maximum events that sessions are made of.
 const MAX_EVENTS: usize = 10_000;
 
 /// The hours that are looked back.
@@ -40,7 +37,7 @@ pub(crate) struct SessionsQuery {
 }
 
 /// A session.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub(crate) struct SessionRow {
     /// The name of the session.
     pub(crate) session: String,
@@ -90,14 +87,6 @@ pub(crate) struct SessionList {
     pub(crate) next_cursor: Option<String>,
 }
 
-/// Answers with the sessions.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<SessionsQuery>,
-) -> Result<Answer<SessionList>, ApiError> {
-    Ok(Answer(list(&ctx, &query).await?))
-}
-
 /// Returns the sessions of the last days.
 pub(crate) async fn list(ctx: &RequestContext, query: &SessionsQuery) -> Result<SessionList, ApiError> {
     let mut newest = Vec::new();
@@ -135,16 +124,8 @@ fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<
         let key = (event.session.clone(), event.principal.clone());
         let row = sessions.entry(key).or_insert_with(|| SessionRow {
             session: event.session.clone(),
-            agent: None,
-            principal: None,
-            surface: None,
             first: event.time.clone(),
-            last: String::new(),
-            is_active: false,
-            calls: 0,
-            failures: 0,
-            tokens: 0,
-            loaded: Vec::new(),
+            ..SessionRow::default()
         });
         row.add(event);
     }

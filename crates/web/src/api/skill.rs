@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
 use repertoire::usage::SkillUsage;
@@ -23,11 +22,9 @@ use serde::Serialize;
 
 use super::error::ApiError;
 use super::records::blocking;
-use super::request::{Answer, PathParams};
 use super::skills::{Facts, NAMING_OTHERS};
 use crate::dashboard::{KnownUpdate, RequestContext};
 
-/// Maximum bytes of a file that the API answers with as text.
 const MAX_TEXT_BYTES: u64 = 1024 * 1024;
 
 impl From<KnownUpdate> for UpdateView {
@@ -51,22 +48,6 @@ pub(crate) struct FileText {
     pub(crate) media_type: String,
     /// The text; absent for a file that is not text.
     pub(crate) text: Option<String>,
-}
-
-/// Answers with the skill called `name`.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(name): PathParams<String>,
-) -> Result<Answer<SkillDetailView>, ApiError> {
-    Ok(Answer(detail(&ctx, &name).await?))
-}
-
-/// Answers with a file of the skill called `name`.
-pub(crate) async fn get_file(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams((name, path)): PathParams<(String, String)>,
-) -> Result<Answer<FileText>, ApiError> {
-    Ok(Answer(file(&ctx, &name, &path).await?))
 }
 
 /// Returns the skill called `name` if there is one that the sender may see.
@@ -265,7 +246,6 @@ fn entry_text(catalog: &str, entry: &Entry) -> String {
     block.or_else(line).unwrap_or(catalog).to_owned()
 }
 
-/// Returns the file at `path` of the skill called `name`.
 pub(crate) async fn file(ctx: &RequestContext, name: &str, path: &str) -> Result<FileText, ApiError> {
     let registry = &ctx.view.shared.registry;
     let snapshot: Arc<Snapshot> = registry.snapshot();

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire::usage::{SkillUsage, loads_per_day};
 use repertoire::{Entry, SearchRequest, Severity, Snapshot, State, Visibility};
 use repertoire_app::view::{SkillTokensView, SkillView, UsageView};
@@ -12,12 +11,12 @@ use repertoire_model::RuleId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::catalog::named_agent;
 use super::error::ApiError;
 use super::records;
-use super::request::{Answer, Params, part};
+use super::request::part;
 use crate::dashboard::{EntryTokenCounts, RequestContext, UsageCounts};
 
-/// The number of skills on a page.
 const PAGE: usize = 50;
 
 /// Maximum skills that a search finds.
@@ -93,15 +92,6 @@ pub(crate) struct SkillList {
     pub(crate) facets: Facets,
 }
 
-/// Answers with the skills.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    Params(query): Params<SkillsQuery>,
-) -> Result<Answer<SkillList>, ApiError> {
-    Ok(Answer(list(&ctx, &query).await?))
-}
-
-/// Returns the skills that `query` selects.
 pub(crate) async fn list(ctx: &RequestContext, query: &SkillsQuery) -> Result<SkillList, ApiError> {
     let snapshot = ctx.view.shared.registry.snapshot();
     let all = visible(ctx, &snapshot);
@@ -115,18 +105,7 @@ pub(crate) async fn list(ctx: &RequestContext, query: &SkillsQuery) -> Result<Sk
         Some(text) => found(ctx, &snapshot, &all, text).await,
         None => all,
     };
-    let agent = query.agent.as_deref().filter(|agent| !agent.is_empty());
-    let agent = match agent {
-        Some(name) if ctx.sees_all() => Some(
-            ctx.view
-                .shared
-                .library
-                .agent(name)
-                .map_err(|_| ApiError::not_found(format!("there is no agent `{name}`")))?,
-        ),
-        Some(name) => return Err(ApiError::not_found(format!("there is no agent `{name}`"))),
-        None => None,
-    };
+    let agent = named_agent(ctx, query.agent.as_deref())?;
     let is = |wanted: &Option<String>, value: &str| {
         wanted.as_deref().is_none_or(|wanted| wanted.is_empty() || wanted == value)
     };
@@ -234,7 +213,6 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Reads the facts of the skills of `snapshot`.
     pub(crate) async fn read(ctx: &RequestContext, snapshot: &Arc<Snapshot>) -> Result<Self, ApiError> {
         let tokens = records::entry_tokens(ctx, snapshot).await?;
         Ok(Self::new(tokens, &*records::usage(ctx, USAGE_DAYS).await))
@@ -259,7 +237,6 @@ impl Facts {
         }
     }
 
-    /// Returns the tokens of `entry` in a catalog.
     pub(crate) fn tokens(&self, snapshot: &Snapshot, entry: &Entry) -> u64 {
         snapshot.index_of(entry).and_then(|index| self.tokens.get(index)).copied().unwrap_or_default()
     }

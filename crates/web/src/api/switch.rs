@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use repertoire::EventKind;
 use repertoire_app::workspace::Workspace;
 use schemars::JsonSchema;
@@ -11,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::decision::record;
 use super::error::ApiError;
 use super::records::blocking;
-use super::request::{Answer, JsonBody, PathParams};
 use super::skill;
 use crate::dashboard::RequestContext;
 
@@ -31,16 +29,6 @@ pub(crate) struct SwitchAnswer {
     pub(crate) state: String,
     /// A sentence about each client that reads it from files although it is disabled.
     pub(crate) still_read: Vec<String>,
-}
-
-/// Switches the skill called `name` off or on.
-pub(crate) async fn post(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(name): PathParams<String>,
-    JsonBody(request): JsonBody<SwitchRequest>,
-) -> Result<Answer<SwitchAnswer>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(switch(&ctx, &name, request.on).await?))
 }
 
 /// Switches the skill called `name` off or on, for all agents.

@@ -13,17 +13,15 @@ use repertoire_app::view::{
 use serde_json::Value;
 
 use super::error::ApiError;
-use super::request::Answer;
+use super::request::{Answer, JsonBody, Params, PathParams};
 use super::route::Route;
 use super::{catalog, changes, events, explain, health, openapi, overview};
 use super::{proposals, search, sessions, skill, skills, switch, update, versions};
 use crate::dashboard::RequestContext;
 use crate::publish::{PublishAnswer, PublishQuery};
 
-/// The path of the document.
 const DOCUMENT: &str = "/api/v1/openapi.json";
 
-/// Returns the routes of the API.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let mut router = Router::new();
     for route in table::<S>() {
@@ -85,135 +83,76 @@ fn published() -> [Route<()>; 2] {
     ]
 }
 
+/// A route whose answer is JSON: the method, the path, the id, the statuses of errors, the summary, and the
+/// function that answers.
+/// Only senders that may write get an answer to a POST.
+macro_rules! route {
+    (get $path:literal $id:literal $errors:tt $summary:literal,
+        ($ctx:ident $(, path $part:tt: $part_type:ty)? $(, query $query:ident: $query_type:ty)?) -> $answer:ty = $call:expr) => {
+        Route::get::<$answer>($path, $id, $summary, get(
+            |Extension($ctx): Extension<RequestContext> $(, PathParams($part): PathParams<$part_type>)?
+                $(, Params($query): Params<$query_type>)?| async move { Ok::<_, ApiError>(Answer::<$answer>($call.await?)) },
+        ))
+        $(.query::<$query_type>())?
+        .errors(&$errors)
+    };
+    (post $path:literal $id:literal $summary:literal,
+        ($ctx:ident, path $part:ident: $part_type:ty, body $body:tt: $body_type:ty) -> $answer:ty = $call:expr) => {
+        Route::post::<$body_type, $answer>($path, $id, $summary, post(
+            |Extension($ctx): Extension<RequestContext>, PathParams($part): PathParams<$part_type>,
+                JsonBody($body): JsonBody<$body_type>| async move {
+                $ctx.expect_write(None)?;
+                Ok::<_, ApiError>(Answer::<$answer>($call.await?))
+            },
+        ))
+    };
+}
+
 pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
     vec![
-        Route::get::<overview::Overview>(
-            "/api/v1/overview",
-            "overview",
-            "The library at a glance: skills, catalog, use and proposals",
-            get(overview::get),
-        ),
-        Route::get::<skills::SkillList>(
-            "/api/v1/skills",
-            "listSkills",
-            "The skills, filtered and searched",
-            get(skills::get),
-        )
-        .query::<skills::SkillsQuery>()
-        .errors(&[400, 404]),
-        Route::get::<SkillDetailView>(
-            "/api/v1/skills/{name}",
-            "getSkill",
-            "A skill: instructions, files, findings, tools and use",
-            get(skill::get),
-        )
-        .errors(&[404]),
-        Route::get::<skill::FileText>(
-            "/api/v1/skills/{name}/files/{*path}",
-            "getSkillFile",
-            "A file of a skill",
-            get(skill::get_file),
-        )
-        .errors(&[404, 409]),
-        Route::get::<ExplanationView>(
-            "/api/v1/skills/{name}/explain",
-            "explainSkill",
+        route!(get "/api/v1/overview" "overview" [] "The library at a glance: skills, catalog, use and proposals",
+            (ctx) -> overview::Overview = overview::overview(&ctx)),
+        route!(get "/api/v1/skills" "listSkills" [400, 404] "The skills, filtered and searched",
+            (ctx, query query: skills::SkillsQuery) -> skills::SkillList = skills::list(&ctx, &query)),
+        route!(get "/api/v1/skills/{name}" "getSkill" [404] "A skill: instructions, files, findings, tools and use",
+            (ctx, path name: String) -> SkillDetailView = skill::detail(&ctx, &name)),
+        route!(get "/api/v1/skills/{name}/files/{*path}" "getSkillFile" [404, 409] "A file of a skill",
+            (ctx, path (name, path): (String, String)) -> skill::FileText = skill::file(&ctx, &name, &path)),
+        route!(get "/api/v1/skills/{name}/explain" "explainSkill" [404]
             "Every decision about a skill, and what each agent gets of it",
-            get(explain::get),
-        )
-        .errors(&[404]),
-        Route::get::<UpdateView>(
-            "/api/v1/skills/{name}/update",
-            "getSkillUpdate",
+            (ctx, path name: String) -> ExplanationView = explain::explanation(&ctx, name)),
+        route!(get "/api/v1/skills/{name}/update" "getSkillUpdate" [400, 404, 409]
             "The newest version of a skill in its source, which is asked for it",
-            get(update::get),
-        )
-        .errors(&[400, 404, 409]),
-        Route::get::<VersionListView>(
-            "/api/v1/skills/{name}/versions",
-            "listVersions",
-            "The versions of a skill, the newest first",
-            get(versions::get),
-        )
-        .query::<versions::VersionsQuery>()
-        .errors(&[400, 404, 503]),
-        Route::get::<VersionDiffView>(
-            "/api/v1/skills/{name}/versions/{version}/diff",
-            "diffVersion",
-            "The changes of a version",
-            get(versions::get_diff),
-        )
-        .query::<versions::DiffQuery>()
-        .errors(&[400, 404, 503]),
-        Route::post::<versions::RollbackRequest, RollbackView>(
-            "/api/v1/skills/{name}/rollback",
-            "rollbackSkill",
-            "Restores a version of a skill",
-            post(versions::post_rollback),
-        ),
-        Route::post::<switch::SwitchRequest, switch::SwitchAnswer>(
-            "/api/v1/skills/{name}/switch",
-            "switchSkill",
-            "Switches a skill off or on for all agents",
-            post(switch::post),
-        ),
-        Route::get::<SearchView>(
-            "/api/v1/search",
-            "search",
-            "The skills that a text is about, best first",
-            get(search::get),
-        )
-        .query::<search::SearchQuery>()
-        .errors(&[400]),
-        Route::get::<CatalogView>(
-            "/api/v1/catalog",
-            "getCatalog",
-            "The catalog for an agent, a budget, a task and a format",
-            get(catalog::get),
-        )
-        .query::<catalog::CatalogQuery>()
-        .errors(&[400, 404]),
-        Route::get::<ProposalListView>(
-            "/api/v1/proposals",
-            "listProposals",
-            "Changes of skills that agents and people propose",
-            get(proposals::get),
-        )
-        .query::<proposals::ProposalsQuery>()
-        .errors(&[400, 503]),
-        Route::get::<ProposalDetailView>(
-            "/api/v1/proposals/{id}",
-            "getProposal",
-            "A proposal with its change and its findings",
-            get(proposals::get_one),
-        )
-        .errors(&[400, 404, 503]),
-        Route::post::<proposals::ApproveRequest, ProposalView>(
-            "/api/v1/proposals/{id}/approve",
-            "approveProposal",
-            "Approves a proposal: its files are written",
-            post(proposals::post_approve),
-        ),
-        Route::post::<proposals::RejectRequest, ProposalView>(
-            "/api/v1/proposals/{id}/reject",
-            "rejectProposal",
-            "Rejects a proposal; the same one is not accepted again",
-            post(proposals::post_reject),
-        ),
-        Route::post::<proposals::ApproveRequest, ProposalView>(
-            "/api/v1/proposals/{id}/rebase",
-            "rebaseProposal",
+            (ctx, path name: String) -> UpdateView = update::update(&ctx, &name)),
+        route!(get "/api/v1/skills/{name}/versions" "listVersions" [400, 404, 503] "The versions of a skill, the newest first",
+            (ctx, path name: String, query query: versions::VersionsQuery) -> VersionListView = versions::list(&ctx, &name, &query)),
+        route!(get "/api/v1/skills/{name}/versions/{version}/diff" "diffVersion" [400, 404, 503] "The changes of a version",
+            (ctx, path (name, version): (String, u64), query query: versions::DiffQuery) -> VersionDiffView
+                = versions::diff(&ctx, &name, version, query.against)),
+        route!(post "/api/v1/skills/{name}/rollback" "rollbackSkill" "Restores a version of a skill",
+            (ctx, path name: String, body request: versions::RollbackRequest) -> RollbackView
+                = versions::rollback(&ctx, &name, request)),
+        route!(post "/api/v1/skills/{name}/switch" "switchSkill" "Switches a skill off or on for all agents",
+            (ctx, path name: String, body request: switch::SwitchRequest) -> switch::SwitchAnswer
+                = switch::switch(&ctx, &name, request.on)),
+        route!(get "/api/v1/search" "search" [400] "The skills that a text is about, best first",
+            (ctx, query query: search::SearchQuery) -> SearchView = search::search(&ctx, query)),
+        route!(get "/api/v1/catalog" "getCatalog" [400, 404] "The catalog for an agent, a budget, a task and a format",
+            (ctx, query query: catalog::CatalogQuery) -> CatalogView = catalog::catalog(&ctx, &query)),
+        route!(get "/api/v1/proposals" "listProposals" [400, 503] "Changes of skills that agents and people propose",
+            (ctx, query query: proposals::ProposalsQuery) -> ProposalListView = proposals::list(&ctx, &query)),
+        route!(get "/api/v1/proposals/{id}" "getProposal" [400, 404, 503] "A proposal with its change and its findings",
+            (ctx, path id: u64) -> ProposalDetailView = proposals::detail(&ctx, id)),
+        route!(post "/api/v1/proposals/{id}/approve" "approveProposal" "Approves a proposal: its files are written",
+            (ctx, path id: u64, body _: proposals::ApproveRequest) -> ProposalView = proposals::approve(&ctx, id)),
+        route!(post "/api/v1/proposals/{id}/reject" "rejectProposal" "Rejects a proposal; the same one is not accepted again",
+            (ctx, path id: u64, body request: proposals::RejectRequest) -> ProposalView
+                = proposals::reject(&ctx, id, &request.reason)),
+        route!(post "/api/v1/proposals/{id}/rebase" "rebaseProposal"
             "Replaces a proposal by one with the same change of the skill as it is now",
-            post(proposals::post_rebase),
-        ),
-        Route::get::<events::EventList>(
-            "/api/v1/events",
-            "listEvents",
-            "The journal of events, the newest first",
-            get(events::get),
-        )
-        .query::<events::EventsQuery>()
-        .errors(&[400, 503]),
+            (ctx, path id: u64, body _: proposals::ApproveRequest) -> ProposalView = proposals::rebase(&ctx, id)),
+        route!(get "/api/v1/events" "listEvents" [400, 503] "The journal of events, the newest first",
+            (ctx, query query: events::EventsQuery) -> events::EventList = events::list(&ctx, &query)),
         Route::get::<String>(
             "/api/v1/events/export",
             "exportEvents",
@@ -223,20 +162,11 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         .query::<events::ExportQuery>()
         .errors(&[400, 503])
         .media_type("application/x-ndjson"),
-        Route::get::<sessions::SessionList>(
-            "/api/v1/sessions",
-            "listSessions",
+        route!(get "/api/v1/sessions" "listSessions" [400, 503]
             "The sessions of the last three days, and what each has loaded",
-            get(sessions::get),
-        )
-        .query::<sessions::SessionsQuery>()
-        .errors(&[400, 503]),
-        Route::get::<health::Health>(
-            "/api/v1/health",
-            "health",
-            "The state of the parts of the server",
-            get(health::get),
-        ),
+            (ctx, query query: sessions::SessionsQuery) -> sessions::SessionList = sessions::list(&ctx, &query)),
+        route!(get "/api/v1/health" "health" [] "The state of the parts of the server",
+            (ctx) -> health::Health = health::health(&ctx)),
         Route::get::<changes::ChangeNotice>(
             "/api/v1/changes",
             "changes",

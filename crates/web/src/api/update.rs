@@ -2,23 +2,13 @@
 
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire_app::install;
 use repertoire_app::view::UpdateView;
 
 use super::error::ApiError;
 use super::records::blocking;
-use super::request::{Answer, PathParams};
 use super::skill;
 use crate::dashboard::{KnownUpdate, RequestContext};
-
-/// Answers with the newest version of the skill called `name`.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(name): PathParams<String>,
-) -> Result<Answer<UpdateView>, ApiError> {
-    Ok(Answer(update(&ctx, &name).await?))
-}
 
 /// Asks the source of the skill called `name` for its newest version, and keeps the answer for its page.
 pub(crate) async fn update(ctx: &RequestContext, name: &str) -> Result<UpdateView, ApiError> {

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::time::SystemTime;
 
-use axum::Extension;
 use repertoire::Entry;
 use repertoire::proposal::review::Reviewer;
 use repertoire::proposal::{channel_source, published_identity, source_channel};
@@ -18,12 +17,11 @@ use serde::{Deserialize, Deserializer};
 use super::decision::{audit, fault};
 use super::error::ApiError;
 use super::records::with_store;
-use super::request::{Answer, JsonBody, Params, PathParams, part};
+use super::request::part;
 use super::skill;
 use crate::dashboard::RequestContext;
 use crate::publish::{channels_seen, published_versions, released_digests};
 
-/// The number of versions on a page.
 const PAGE: usize = 50;
 
 /// A part of a list of versions.
@@ -57,34 +55,6 @@ pub(crate) struct RollbackRequest {
     /// True if changes that no version holds are replaced too, after they are recorded.
     #[serde(default)]
     pub(crate) force: bool,
-}
-
-/// Answers with the versions of the skill called `name`.
-pub(crate) async fn get(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(name): PathParams<String>,
-    Params(query): Params<VersionsQuery>,
-) -> Result<Answer<VersionListView>, ApiError> {
-    Ok(Answer(list(&ctx, &name, &query).await?))
-}
-
-/// Answers with what changed in a version.
-pub(crate) async fn get_diff(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams((name, version)): PathParams<(String, u64)>,
-    Params(query): Params<DiffQuery>,
-) -> Result<Answer<VersionDiffView>, ApiError> {
-    Ok(Answer(diff(&ctx, &name, version, query.against).await?))
-}
-
-/// Restores a version of the skill called `name`.
-pub(crate) async fn post_rollback(
-    Extension(ctx): Extension<RequestContext>,
-    PathParams(name): PathParams<String>,
-    JsonBody(request): JsonBody<RollbackRequest>,
-) -> Result<Answer<RollbackView>, ApiError> {
-    ctx.expect_write(None)?;
-    Ok(Answer(rollback(&ctx, &name, request).await?))
 }
 
 /// Reads a whole number, which JSON may also write as `1.0`.

@@ -17,7 +17,6 @@ const USAGE_TIME: Duration = Duration::from_secs(2);
 /// The usage of skills in some time.
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounts {
-    /// The calls.
     pub(crate) usage: Vec<UsageCount>,
     /// The loads per day.
     pub(crate) daily: Vec<DailyLoads>,
@@ -57,7 +56,6 @@ pub(crate) type ChangesSender = watch::Sender<Changes>;
 pub(crate) struct KnownUpdate {
     /// The word for the newest version, and that in words; `None` if the skill was not added from a source.
     pub(crate) newest: Option<(&'static str, Option<String>)>,
-    /// The time of the answer.
     pub(crate) time: SystemTime,
 }
 
@@ -68,36 +66,27 @@ pub(crate) struct Streams {
     pub(crate) stopping: CancellationToken,
 }
 
-/// State that all requests of the dashboard share.
-pub(crate) struct DashboardState {
-    /// The token that forms of the pages carry.
-    pub(crate) csrf: String,
-    usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
-    tokens: Mutex<CountedEntries>,
-    /// Held while the source of a skill is asked.
-    pub(crate) asking: tokio::sync::Mutex<()>,
-    updates: Mutex<HashMap<String, KnownUpdate>>,
-    /// The sandbox that is used, once it was looked for.
-    pub(crate) sandbox: OnceLock<HealthItem>,
-    /// The task that looks for changes, while somebody waits for them.
-    pub(crate) changes: Mutex<Weak<ChangesSender>>,
+repertoire_model::options! {
+    /// State that all requests of the dashboard share.
+    pub(crate) struct DashboardState {
+        /// The token that forms of the pages carry.
+        pub(crate) csrf: String = csrf_token(),
+        usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
+        tokens: Mutex<CountedEntries>,
+        /// Held while the source of a skill is asked.
+        pub(crate) asking: tokio::sync::Mutex<()>,
+        updates: Mutex<HashMap<String, KnownUpdate>>,
+        /// The sandbox that is used, once it was looked for.
+        pub(crate) sandbox: OnceLock<HealthItem>,
+        /// The task that looks for changes, while somebody waits for them.
+        pub(crate) changes: Mutex<Weak<ChangesSender>>,
+    }
 }
 
-impl Default for DashboardState {
-    fn default() -> Self {
-        // Keyed hashes of a secret key from the operating system cannot be guessed.
-        let seed = RandomState::new();
-        let csrf = (0..4_u8).map(|part| format!("{:016x}", seed.hash_one(part))).collect();
-        Self {
-            csrf,
-            usage: Mutex::default(),
-            tokens: Mutex::default(),
-            asking: tokio::sync::Mutex::default(),
-            updates: Mutex::default(),
-            sandbox: OnceLock::new(),
-            changes: Mutex::default(),
-        }
-    }
+fn csrf_token() -> String {
+    // Keyed hashes of a secret key from the operating system cannot be guessed.
+    let seed = RandomState::new();
+    (0..4_u8).map(|part| format!("{:016x}", seed.hash_one(part))).collect()
 }
 
 impl DashboardState {
@@ -114,7 +103,6 @@ impl DashboardState {
         usage.get(&days).map(|(_, counts)| Arc::clone(counts))
     }
 
-    /// Keeps the usage of the last `days` days.
     pub(crate) fn keep_usage(&self, days: u64, counts: Arc<UsageCounts>) {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         usage.retain(|_, (read, _)| read.elapsed() < USAGE_TIME);

@@ -35,12 +35,10 @@ pub(super) struct App {
     pub(super) unread: UnreadLimit,
     /// One permit for each event stream that waits for changes.
     pub(super) streams: Arc<Semaphore>,
-    /// The limits of requests for the mounted service.
     pub(super) mounted: RequestLimits,
     /// Cancelled when the server was asked to stop, and goes on for [`HttpLimits::drain`].
     pub(super) draining: CancellationToken,
     /// Cancelled when the server begins to stop.
     pub(super) stopping: CancellationToken,
-    /// Counts the requests.
     pub(super) requests: RequestMetrics,
 }

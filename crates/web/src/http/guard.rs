@@ -8,7 +8,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use super::options::HttpOptions;
 use crate::{Error, ErrorKind};
 
-/// The loopback names.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// The header in which browsers name the site of the page that made the request.
@@ -109,7 +108,6 @@ impl Guard {
         }
     }
 
-    /// Returns the origin of the request, if it is allowed.
     pub(super) fn allowed_origin<'h>(&self, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
         let mut values = headers.get_all(header::ORIGIN).iter();
         let value = values.next().filter(|_| values.next().is_none())?;

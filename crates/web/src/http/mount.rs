@@ -60,7 +60,6 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the endpoint of `caller` with a service of `mount`.
     pub(super) fn new(
         caller: Arc<Caller>,
         mount: &Mount,

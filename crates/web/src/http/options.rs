@@ -17,45 +17,31 @@ use crate::oidc::OidcOptions;
 /// The default address.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7437);
 
-/// Limits on what clients can make the HTTP server hold or do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HttpLimits {
-    /// Maximum bytes of a request body.
-    pub body_bytes: usize,
-    /// Maximum time for a request body to arrive.
-    pub body_time: Duration,
-    /// Maximum time for a request head to arrive. An idle connection is closed after the same time.
-    pub head_time: Duration,
-    /// Maximum time that a client may leave a response unread before its connection is closed.
-    pub write_time: Duration,
-    /// Maximum bytes of responses that clients have not read yet, of all connections together. More large
-    /// responses get 503, and an event stream with a large event ends.
-    pub unread_bytes: usize,
-    /// Maximum open connections. More get 503, except for health checks.
-    pub connections: usize,
-    /// Maximum open event streams that wait for changes. More get 503.
-    pub streams: usize,
-    /// Time between the call to stop and the stop, in which requests are served and `/readyz` answers 503:
-    /// proxies send requests elsewhere meanwhile. Zero for none.
-    pub drain: Duration,
-    /// Maximum time for requests in flight to finish when the server stops.
-    pub grace: Duration,
-}
-
-impl Default for HttpLimits {
-    fn default() -> Self {
-        Self {
-            body_bytes: 4 * 1024 * 1024,
-            body_time: Duration::from_secs(30),
-            head_time: Duration::from_secs(15),
-            write_time: Duration::from_secs(60),
-            unread_bytes: 128 * 1024 * 1024,
-            connections: 1_024,
-            streams: 512,
-            drain: Duration::ZERO,
-            grace: Duration::from_secs(10),
-        }
+repertoire_model::options! {
+    /// Limits on what clients can make the HTTP server hold or do.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct HttpLimits {
+        /// Maximum bytes of a request body.
+        pub body_bytes: usize = 4 * 1024 * 1024,
+        /// Maximum time for a request body to arrive.
+        pub body_time: Duration = Duration::from_secs(30),
+        /// Maximum time for a request head to arrive. An idle connection is closed after the same time.
+        pub head_time: Duration = Duration::from_secs(15),
+        /// Maximum time that a client may leave a response unread before its connection is closed.
+        pub write_time: Duration = Duration::from_secs(60),
+        /// Maximum bytes of responses that clients have not read yet, of all connections together. More large
+        /// responses get 503, and an event stream with a large event ends.
+        pub unread_bytes: usize = 128 * 1024 * 1024,
+        /// Maximum open connections. More get 503, except for health checks.
+        pub connections: usize = 1_024,
+        /// Maximum open event streams that wait for changes. More get 503.
+        pub streams: usize = 512,
+        /// Time between the call to stop and the stop, in which requests are served and `/readyz` answers 503:
+        /// proxies send requests elsewhere meanwhile. Zero for none.
+        pub drain: Duration,
+        /// Maximum time for requests in flight to finish when the server stops.
+        pub grace: Duration = Duration::from_secs(10),
     }
 }
 
@@ -73,56 +59,38 @@ pub struct HttpAccess {
     pub oidc: Option<OidcOptions>,
 }
 
-/// Options of the HTTP server.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct HttpOptions {
-    /// The address to listen on; port 0 chooses a free one.
-    pub address: SocketAddr,
-    /// Allowed values of `Host` besides the machine's own names: `example.com`, `example.com:8080`.
-    pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may use the server: `https://app.example.com`, `http://localhost:*`.
-    pub allowed_origins: Vec<String>,
-    /// The address that people reach the server at, if a proxy is in front of it: `https://skills.example.com`.
-    pub public_url: Option<String>,
-    /// The agent that is served if there are no tokens.
-    pub agent: Option<String>,
-    /// Accepted tokens, and the agents and kits that tokens name. Without any token, all clients are served,
-    /// which only loopback addresses allow.
-    pub access: HttpAccess,
-    /// True if every request needs a token, also where there are only those of the store.
-    pub needs_token: bool,
-    /// The secret of the one person that the server is for. With it, the server answers with the dashboard
-    /// alone, and only a browser that opened one of the secret's paths.
-    pub page_secret: Option<PageSecret>,
-    /// The store whose tokens are accepted, too.
-    pub store: Option<LazyStore>,
-    /// Limits on clients.
-    pub limits: HttpLimits,
-    /// Limits for each principal.
-    pub principal_limits: PrincipalLimits,
-    /// Receives a line for each request.
-    pub access_log: Option<AccessLog>,
-    /// The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
-    pub trusted_proxies: Vec<AddressRange>,
-}
-
-impl Default for HttpOptions {
-    fn default() -> Self {
-        Self {
-            address: DEFAULT_ADDRESS,
-            allowed_hosts: Vec::new(),
-            allowed_origins: Vec::new(),
-            public_url: None,
-            agent: None,
-            access: HttpAccess::default(),
-            needs_token: false,
-            page_secret: None,
-            store: None,
-            limits: HttpLimits::default(),
-            principal_limits: PrincipalLimits::default(),
-            access_log: None,
-            trusted_proxies: Vec::new(),
-        }
+repertoire_model::options! {
+    /// Options of the HTTP server.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub struct HttpOptions {
+        /// The address to listen on; port 0 chooses a free one.
+        pub address: SocketAddr = DEFAULT_ADDRESS,
+        /// Allowed values of `Host` besides the machine's own names: `example.com`, `example.com:8080`.
+        pub allowed_hosts: Vec<String>,
+        /// Origins of web pages that may use the server: `https://app.example.com`, `http://localhost:*`.
+        pub allowed_origins: Vec<String>,
+        /// The address that people reach the server at, if a proxy is in front of it: `https://skills.example.com`.
+        pub public_url: Option<String>,
+        /// The agent that is served if there are no tokens.
+        pub agent: Option<String>,
+        /// Accepted tokens, and the agents and kits that tokens name. Without any token, all clients are served,
+        /// which only loopback addresses allow.
+        pub access: HttpAccess,
+        /// True if every request needs a token, also where there are only those of the store.
+        pub needs_token: bool,
+        /// The secret of the one person that the server is for. With it, the server answers with the dashboard
+        /// alone, and only a browser that opened one of the secret's paths.
+        pub page_secret: Option<PageSecret>,
+        /// The store whose tokens are accepted, too.
+        pub store: Option<LazyStore>,
+        /// Limits on clients.
+        pub limits: HttpLimits,
+        /// Limits for each principal.
+        pub principal_limits: PrincipalLimits,
+        /// Receives a line for each request.
+        pub access_log: Option<AccessLog>,
+        /// The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
+        pub trusted_proxies: Vec<AddressRange>,
     }
 }

@@ -77,13 +77,7 @@ struct ViewKey {
 /// The people and programs that a server knows.
 pub(super) struct Principals {
     server: Server,
-    stopping: CancellationToken,
-    closed: CancellationToken,
-    /// The agent of requests without a token.
-    agent: Option<String>,
-    /// True if every request needs a token.
-    needs_token: bool,
-    principal_limits: PrincipalLimits,
+    options: PrincipalsOptions,
     configured: RwLock<Arc<ConfiguredAccess>>,
     stored: Option<StoredTokens>,
     open: Mutex<HashMap<Digest, OpenEndpoint>>,
@@ -95,20 +89,20 @@ pub(super) struct Principals {
 pub(super) struct PrincipalsOptions {
     pub(super) stopping: CancellationToken,
     pub(super) closed: CancellationToken,
+    /// The agent of requests without a token.
     pub(super) agent: Option<String>,
+    /// True if every request needs a token.
     pub(super) needs_token: bool,
     pub(super) store: Option<LazyStore>,
     pub(super) principal_limits: PrincipalLimits,
 }
 
 impl Principals {
-    /// Returns the principals of `access` and of the store.
     pub(super) async fn open(
         server: Server,
         options: PrincipalsOptions,
         access: HttpAccess,
     ) -> Result<Self, Error> {
-        let PrincipalsOptions { stopping, closed, agent, needs_token, store, principal_limits } = options;
         let empty = ConfiguredAccess {
             generation: 0,
             library: server.library().clone(),
@@ -120,13 +114,9 @@ impl Principals {
         };
         let principals = Self {
             server,
-            stopping,
-            closed,
-            agent,
-            needs_token,
-            principal_limits,
+            stored: options.store.clone().map(StoredTokens::new),
+            options,
             configured: RwLock::new(Arc::new(empty)),
-            stored: store.map(StoredTokens::new),
             open: Mutex::default(),
             views: Mutex::default(),
         };
@@ -166,9 +156,9 @@ impl Principals {
                 None => self.endpoint_of(view, principal),
             });
         }
-        let is_open = tokens.is_empty() && provider.is_none() && !self.needs_token;
+        let is_open = tokens.is_empty() && provider.is_none() && !self.options.needs_token;
         let anonymous = if is_open {
-            let key = self.key(&library, self.agent.as_deref(), ViewLimits::default())?;
+            let key = self.key(&library, self.options.agent.as_deref(), ViewLimits::default())?;
             let view = self.view(&library, &key).await?;
             let known = before.anonymous.clone().filter(|known| Arc::ptr_eq(&known.caller.view, &view));
             Some(known.unwrap_or_else(|| self.endpoint_of(view, Principal::default())))
@@ -287,13 +277,18 @@ impl Principals {
     }
 
     fn principal(&self, name: &str, role: Role) -> Principal {
-        let runs = RunLimit::new(self.principal_limits.runs);
+        let runs = RunLimit::new(self.options.principal_limits.runs);
         Principal { name: Some(name.into()), role, runs, ..Principal::default() }
     }
 
     fn endpoint_of(&self, view: Arc<AgentView>, principal: Principal) -> Arc<Endpoint> {
         let caller = Arc::new(Caller::new(view, principal));
-        Arc::new(Endpoint::new(caller, &self.server.options().mcp, &self.stopping, &self.closed))
+        Arc::new(Endpoint::new(
+            caller,
+            &self.server.options().mcp,
+            &self.options.stopping,
+            &self.options.closed,
+        ))
     }
 
     fn key(&self, library: &Library, agent: Option<&str>, limits: ViewLimits) -> Result<ViewKey, Error> {
@@ -366,7 +361,6 @@ fn scope(record: &TokenRecord, kits: &BTreeMap<String, Vec<Pattern>>) -> Scope {
     scope
 }
 
-/// Returns the tools for models that a role has.
 fn tools(role: Role) -> OfferedTools {
     let names = ToolNames::default();
     let mut tools = reserved_names(&names);

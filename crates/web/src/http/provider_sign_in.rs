@@ -37,7 +37,6 @@ fn redirect_url(app: &App, scheme: Scheme, headers: &HeaderMap) -> String {
     }
 }
 
-/// Leads to the provider.
 async fn get_start(
     State(app): State<Arc<App>>,
     peer: Option<Extension<Peer>>,

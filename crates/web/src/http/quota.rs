@@ -38,7 +38,6 @@ impl Quotas {
         Self { limits, counts: Mutex::default() }
     }
 
-    /// Returns `true` if bytes are limited.
     pub(super) fn counts_bytes(&self) -> bool {
         self.limits.bytes > 0
     }

@@ -40,9 +40,7 @@ struct Period {
 pub(super) struct Refusal<'a> {
     /// The name of the token, if it is valid.
     pub(super) principal: Option<&'a Arc<str>>,
-    /// The method and the route.
     pub(super) route: &'a str,
-    /// The reason, as a word.
     pub(super) reason: &'a str,
 }
 

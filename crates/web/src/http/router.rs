@@ -41,7 +41,6 @@ const CONNECTION_RETRY_SECONDS: u32 = 1;
 /// Seconds after which a client may find a free event stream; they stay open for long.
 const STREAM_RETRY_SECONDS: u32 = 30;
 
-/// The path of MCP.
 const MCP: &str = "/mcp";
 
 /// The paths of health checks.
@@ -225,7 +224,6 @@ fn health_routes() -> Router<Arc<App>> {
     Router::new().route(ALIVE, get(alive)).route(READY, get(ready))
 }
 
-/// Answers that the process is alive.
 async fn alive() -> &'static str {
     "ok\n"
 }

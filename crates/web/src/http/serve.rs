@@ -209,7 +209,6 @@ impl Pool {
     }
 }
 
-/// The open connections.
 struct Connections {
     regular: Pool,
     overload: Pool,
@@ -236,7 +235,6 @@ impl Connections {
         }
     }
 
-    /// Accepts connections until `stopping`.
     async fn accept(&mut self, listener: &TcpListener, stopping: &CancellationToken) {
         loop {
             let accepted = tokio::select! {

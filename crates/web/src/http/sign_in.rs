@@ -31,7 +31,6 @@ pub(super) fn open_routes() -> Router<Arc<App>> {
     Router::new().route(SIGN_IN, get(get_page).post(post_token))
 }
 
-/// Returns the routes of people that signed in.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/sign-out", post(post_sign_out))
 }
@@ -87,7 +86,6 @@ pub(super) struct PageQuery {
     pub(super) r#return: String,
 }
 
-/// Answers with the page.
 async fn get_page(State(app): State<Arc<App>>, Query(query): Query<PageQuery>) -> Response {
     page(&app, return_path(&query.r#return), None)
 }
@@ -150,7 +148,6 @@ async fn post_token(
     page(&app, return_path, Some(problem))
 }
 
-/// Returns the response to a person that has signed in.
 pub(super) fn signed_in(return_path: &str, cookie: HeaderValue) -> Response {
     let mut response = Redirect::to(return_path).into_response();
     response.headers_mut().append(header::SET_COOKIE, cookie);

@@ -26,7 +26,6 @@ const WAIT: Duration = Duration::from_secs(1);
 /// The longest time that tokens are accepted while the store is away.
 const STALE: Duration = Duration::from_secs(5 * 60);
 
-/// Reads the tokens of a store.
 type ReadTokens = dyn Fn() -> Result<Vec<TokenRecord>, Error> + Send + Sync;
 
 /// The tokens as they were at one time. A store has a bounded number of them. The times are those at which readings began.

@@ -86,7 +86,6 @@ struct UnreadBody {
     limit: UnreadLimit,
 }
 
-/// Bytes with their reservation.
 struct ReservedBytes {
     bytes: Bytes,
     _reserved: OwnedSemaphorePermit,

@@ -19,7 +19,6 @@ const RETRY: Duration = Duration::from_secs(1);
 /// keys do not load the provider.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A document of a provider.
 pub(super) struct CachedDocument<T> {
     newest: RwLock<Option<(Arc<T>, Instant)>>,
     /// Held by the request that fetches the document.

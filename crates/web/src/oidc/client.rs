@@ -12,7 +12,6 @@ use super::options::is_safe_url;
 /// Maximum time for an answer of the provider.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum bytes of an answer.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Maximum characters of an error code of the provider in a message.

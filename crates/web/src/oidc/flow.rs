@@ -23,7 +23,6 @@ impl SignInFlow {
         Some(Self { seed: random()?, return_path: return_path.to_owned() })
     }
 
-    /// Returns the flow as the value of a cookie.
     pub(crate) fn to_cookie(&self) -> String {
         format!("{}.{}", self.seed, BASE64_URL_SAFE_NO_PAD.encode(&self.return_path))
     }

@@ -58,7 +58,6 @@ impl<'t> UnverifiedToken<'t> {
         self.header.kid.as_deref()
     }
 
-    /// Returns the claims, if one of `keys` signed them.
     pub(super) fn verify(&self, keys: &KeySet) -> Result<Claims, OidcFault> {
         if !keys.verify(self.key_id(), &self.header.alg, self.signed.as_bytes(), &self.signature) {
             return Err(OidcFault::Token("no key of the provider signed it"));

@@ -28,7 +28,6 @@ const CURVES: [(&str, &str, &dyn VerificationAlgorithm); 3] = [
     ("Ed25519", "EdDSA", &ED25519),
 ];
 
-/// The public keys of a provider.
 #[derive(Debug, Default)]
 pub(super) struct KeySet(Vec<PublicKey>);
 
@@ -75,7 +74,6 @@ impl KeySet {
         Some(Self(keys.filter_map(|key| PublicKey::new(serde_json::from_value(key).ok()?)).collect()))
     }
 
-    /// Returns `true` if there is a key called `id`.
     pub(super) fn has(&self, id: &str) -> bool {
         self.0.iter().any(|key| key.id.as_deref() == Some(id))
     }

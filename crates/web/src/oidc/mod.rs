@@ -14,6 +14,6 @@ pub(crate) use client::error_code;
 pub(crate) use fault::OidcFault;
 pub(crate) use flow::{SignInFlow, random};
 pub(crate) use jwt::is_jwt;
-pub use options::{OidcGroup, OidcOptions};
+pub use options::OidcOptions;
 pub(crate) use person::Person;
 pub(crate) use provider::Provider;

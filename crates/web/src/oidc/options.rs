@@ -5,65 +5,47 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::http::Uri;
+use repertoire::config::OidcGroup;
 use repertoire::http::HttpClient;
-use repertoire::store::{Role, TokenScope};
+use repertoire::store::Role;
 
 /// The time for which a person stays signed in by default.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Options of OpenID Connect.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OidcOptions {
-    /// The address of the provider, exactly as it calls itself.
-    pub issuer: String,
-    /// The client that requests to the provider go through.
-    pub http: HttpClient,
-    /// The name under which the provider knows this server.
-    pub client_id: String,
-    /// The secret that the provider knows this server by; `None` for a public client.
-    pub client_secret: Option<String>,
-    /// The audience of JSON Web Tokens that programs send.
-    pub audience: String,
-    /// The claim with the name of a person; `None` for the verified address, or else the subject.
-    pub name_claim: Option<String>,
-    /// The claim with the groups of a person.
-    pub groups_claim: String,
-    /// The role of people in no listed group; `None` if they get no access.
-    pub role: Option<Role>,
-    /// The rights of groups, by name.
-    pub groups: BTreeMap<String, OidcGroup>,
-    /// The time for which a person stays signed in.
-    pub session: Duration,
-}
-
-/// The rights of people in a group.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OidcGroup {
-    /// Their role.
-    pub role: Role,
-    /// The agent of the configuration whose skills and prompts they get.
-    pub agent: Option<String>,
-    /// The skills that they have access to.
-    pub scope: TokenScope,
+repertoire_model::options! {
+    /// Options of OpenID Connect.
+    #[derive(Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct OidcOptions {
+        /// The address of the provider, exactly as it calls itself.
+        pub issuer: String,
+        /// The client that requests to the provider go through.
+        pub http: HttpClient,
+        /// The name under which the provider knows this server.
+        pub client_id: String,
+        /// The secret that the provider knows this server by; `None` for a public client.
+        pub client_secret: Option<String>,
+        /// The audience of JSON Web Tokens that programs send.
+        pub audience: String,
+        /// The claim with the name of a person; `None` for the verified address, or else the subject.
+        pub name_claim: Option<String>,
+        /// The claim with the groups of a person.
+        pub groups_claim: String = "groups".to_owned(),
+        /// The role of people in no listed group; `None` if they get no access.
+        pub role: Option<Role>,
+        /// The rights of groups, by name.
+        pub groups: BTreeMap<String, OidcGroup>,
+        /// The time for which a person stays signed in.
+        pub session: Duration = SESSION,
+    }
 }
 
 impl OidcOptions {
     /// Returns the options for the provider `issuer`, which knows this server as `client_id`. Nobody has access yet.
     pub fn new(issuer: impl Into<String>, client_id: impl Into<String>) -> Self {
         let client_id = client_id.into();
-        Self {
-            issuer: issuer.into(),
-            http: HttpClient::default(),
-            audience: client_id.clone(),
-            client_id,
-            client_secret: None,
-            name_claim: None,
-            groups_claim: "groups".to_owned(),
-            role: None,
-            groups: BTreeMap::new(),
-            session: SESSION,
-        }
+        let audience = client_id.clone();
+        Self { issuer: issuer.into(), audience, client_id, ..Self::default() }
     }
 }
 

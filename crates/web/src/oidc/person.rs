@@ -2,12 +2,13 @@
 
 use std::time::SystemTime;
 
+use repertoire::config::OidcGroup;
 use repertoire::store::{TokenRecord, TokenScope, is_principal_name};
 use repertoire_model::Digest;
 
 use super::fault::OidcFault;
 use super::jwt::Claims;
-use super::options::{OidcGroup, OidcOptions};
+use super::options::OidcOptions;
 
 /// A person or program that the provider vouches for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +19,6 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// Returns the person that `claims` are about.
     pub(super) fn new(claims: &Claims, options: &OidcOptions) -> Result<Self, OidcFault> {
         let name = name(claims, options)?;
         let groups = claims.texts(&options.groups_claim);
@@ -26,7 +26,6 @@ impl Person {
         Ok(Self { name, rights })
     }
 
-    /// Returns the record of the token `secret` that stands for the person.
     pub(crate) fn token(&self, secret: &str, now: SystemTime) -> TokenRecord {
         let mut token = TokenRecord::new(secret, &self.name, self.rights.role, now);
         token.agent.clone_from(&self.rights.agent);

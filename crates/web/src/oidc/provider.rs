@@ -139,7 +139,6 @@ impl Provider {
         Person::new(&claims, &self.options)
     }
 
-    /// Returns the claims of a token that the provider signed for `audience`.
     async fn claims(&self, token: &str, audience: &str) -> Result<Claims, OidcFault> {
         let token = UnverifiedToken::parse(token)?;
         let mut keys = self.keys.get(|| self.fetch_keys()).await?;

@@ -19,7 +19,6 @@ use crate::api::ApiError;
 use crate::http::RecordedRefusal;
 use crate::server_state::ServerState;
 
-/// Maximum bytes of an archive.
 pub(crate) const MAX_ARCHIVE_BYTES: usize = 10 * 1024 * 1024;
 
 /// The place that a version is published to.
@@ -193,7 +192,6 @@ async fn permitted(
     Ok(PutRequest { name, version, channel: channel.clone(), author, mode })
 }
 
-/// Returns the response to `request`, which had this outcome.
 fn response_to(request: PutRequest, published: &PublishOutcome) -> Response {
     let (status, state) = match (published.release, published.proposal) {
         (_, Some(_)) => (StatusCode::ACCEPTED, "proposed"),

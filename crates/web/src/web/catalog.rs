@@ -54,7 +54,6 @@ impl CatalogPage {
         self.catalog.iter().flat_map(|catalog| &catalog.skills).filter(|skill| skill.shown == shown).count()
     }
 
-    /// Returns the beginning of the text.
     fn text(&self) -> &str {
         let text = self.catalog.as_ref().map(|catalog| catalog.text.as_str()).unwrap_or_default();
         text.char_indices().nth(MAX_TEXT_CHARS).map_or(text, |(end, _)| &text[..end])
@@ -87,7 +86,6 @@ impl CatalogPage {
         if share.is_empty() { words } else { format!("{words}; {share}") }
     }
 
-    /// Returns a bar of the catalog, compared with its budget.
     fn budget_bar(&self) -> String {
         let Some(catalog) = &self.catalog else { return String::new() };
         let class = if catalog.over_budget { "over" } else { "" };
@@ -95,7 +93,6 @@ impl CatalogPage {
     }
 }
 
-/// Answers with the page.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(form): Params<CatalogForm>,

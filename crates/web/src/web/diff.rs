@@ -11,7 +11,6 @@ pub(super) enum LineKind {
 }
 
 impl LineKind {
-    /// Returns the class of the line on a page.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -89,7 +88,6 @@ fn pair(rows: &mut Vec<SideRow>, removed: &mut Vec<DiffLine>, added: &mut Vec<Di
     }
 }
 
-/// A file that changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DiffFile {
     pub(super) path: String,
@@ -101,7 +99,6 @@ pub(super) struct DiffFile {
     pub(super) notes: Vec<String>,
 }
 
-/// Returns the files of a unified diff.
 pub(super) fn parse(diff: &str) -> Vec<DiffFile> {
     let mut files: Vec<DiffFile> = Vec::new();
     let (mut old, mut new) = (0, 0);

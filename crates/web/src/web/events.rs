@@ -91,7 +91,6 @@ pub(super) fn known_skills(ctx: &RequestContext, events: &[EventRecord]) -> Hash
     skills.filter(|skill| look_up(ctx, &snapshot, skill).is_some()).map(str::to_owned).collect()
 }
 
-/// Answers with the page.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(form): Params<EventsForm>,

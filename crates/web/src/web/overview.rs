@@ -22,7 +22,6 @@ const EVENTS: usize = 8;
 /// The number of proposals on the page.
 const PROPOSALS: usize = 4;
 
-/// Maximum sources on the page.
 const SOURCES: usize = 6;
 
 #[derive(Template)]
@@ -51,7 +50,6 @@ impl OverviewPage {
         chart::share(tokens as f64, budget as f64, if tokens > budget { "over" } else { "" })
     }
 
-    /// Returns a bar of `skills`, compared with all skills.
     fn skill_bar(&self, skills: &usize) -> String {
         chart::share(*skills as f64, self.skills() as f64, "")
     }
@@ -61,7 +59,6 @@ impl OverviewPage {
     }
 }
 
-/// Answers with the page.
 pub(super) async fn get(Extension(ctx): Extension<RequestContext>) -> page::PageResult {
     let overview = overview::overview(&ctx).await?;
     let health = health::health(&ctx).await?;

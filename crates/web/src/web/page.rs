@@ -7,7 +7,6 @@ use super::text;
 use crate::api::{ApiError, proposals};
 use crate::dashboard::RequestContext;
 
-/// The frame of a page.
 pub(super) struct Page {
     pub(super) title: String,
     /// The section that is marked in the navigation.
@@ -23,7 +22,6 @@ pub(super) struct Page {
     pub(super) who: String,
     /// The name of the person that signed in, if the sender is one.
     pub(super) person: Option<String>,
-    /// The version of the server.
     pub(super) version: String,
 }
 
@@ -49,7 +47,6 @@ impl Page {
     }
 }
 
-/// The response to a request for a page.
 pub(super) type PageResult = Result<Response, ApiError>;
 
 pub(super) fn html(template: &impl Template) -> PageResult {

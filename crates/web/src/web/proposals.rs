@@ -34,7 +34,6 @@ impl ProposalsPage {
     }
 }
 
-/// Answers with the list.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(query): Params<ProposalsQuery>,
@@ -96,14 +95,12 @@ impl ProposalPage {
         self.detail.tokens.unwrap_or_default()
     }
 
-    /// Returns the change of tokens with its sign.
     fn token_change(&self) -> String {
         let TokenChangeView { before, after, .. } = self.tokens();
         if after >= before { format!("+{}", after - before) } else { format!("\u{2212}{}", before - after) }
     }
 }
 
-/// Answers with the review of a proposal.
 pub(super) async fn get_one(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
@@ -124,7 +121,6 @@ pub(super) struct DecisionForm {
     reason: String,
 }
 
-/// Approves a proposal.
 pub(super) async fn post_approve(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
@@ -134,7 +130,6 @@ pub(super) async fn post_approve(
     Ok(decided(&proposals::approve(&ctx, id).await?, "approved"))
 }
 
-/// Rejects a proposal.
 pub(super) async fn post_reject(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,
@@ -144,7 +139,6 @@ pub(super) async fn post_reject(
     Ok(decided(&proposals::reject(&ctx, id, &form.reason).await?, "rejected"))
 }
 
-/// Rebases a proposal.
 pub(super) async fn post_rebase(
     Extension(ctx): Extension<RequestContext>,
     Path(id): Path<u64>,

@@ -89,7 +89,6 @@ const FILES: [(&str, &str, &str); 4] = [
     ("icon.svg", "image/svg+xml", include_str!("../../web/assets/icon.svg")),
 ];
 
-/// Answers with a file.
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let Some((_, media_type, content)) = FILES.iter().find(|(file, ..)| *file == name) else {
         return (StatusCode::NOT_FOUND, "not found\n").into_response();

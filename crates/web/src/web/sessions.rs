@@ -28,7 +28,6 @@ impl SessionsPage {
     }
 }
 
-/// Answers with the page.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SessionsQuery>,

@@ -10,7 +10,6 @@ use super::{page, url};
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 pub(crate) struct SignInPage {
-    /// The name of the library.
     pub(crate) library: String,
     /// The path that the person gets to after signing in.
     pub(crate) return_path: String,
@@ -40,7 +39,6 @@ pub(crate) fn sign_in_address(return_path: &str) -> String {
 /// The page. It has its styles in itself, because nothing else is answered without the cookie.
 const PAGE: &str = include_str!("../../web/templates/not_opened.html");
 
-/// The headers of the page.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -52,7 +50,6 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Returns the response with the page.
 pub(crate) fn not_opened() -> Response {
     (StatusCode::FORBIDDEN, HEADERS, Html(PAGE)).into_response()
 }

@@ -114,7 +114,6 @@ impl SkillPage {
     }
 }
 
-/// Answers with the page of a skill.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
@@ -157,7 +156,6 @@ pub(super) async fn get_update(
     Ok(Redirect::to(&format!("{}#origin", url::skill(&name))).into_response())
 }
 
-/// The form that switches a skill.
 #[derive(Debug, Deserialize)]
 pub(super) struct SwitchForm {
     csrf: String,
@@ -175,7 +173,6 @@ impl SwitchForm {
     }
 }
 
-/// Switches a skill off or on.
 pub(super) async fn post_switch(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,
@@ -205,7 +202,6 @@ struct FilePage {
     body: Option<String>,
 }
 
-/// Answers with the page of a file of a skill.
 pub(super) async fn get_file(
     Extension(ctx): Extension<RequestContext>,
     Path((name, path)): Path<(String, String)>,

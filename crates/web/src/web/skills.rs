@@ -30,7 +30,6 @@ pub(super) struct SwitchNotice {
     to: Option<String>,
 }
 
-/// The notice of a switch.
 struct Notice {
     text: String,
     is_warning: bool,
@@ -52,7 +51,6 @@ impl SkillsPage {
         self.query.q.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether the filter `name` has the value `value`.
     fn is_chosen(&self, name: &str, value: &str) -> bool {
         let query = &self.query;
         let chosen = match name {
@@ -110,7 +108,6 @@ impl SkillsPage {
         Some(self.part(self.list.next_cursor.as_deref()?))
     }
 
-    /// Returns the address of this page.
     fn here(&self) -> String {
         self.part(self.query.cursor.as_deref().unwrap_or_default())
     }
@@ -131,7 +128,6 @@ impl SkillsPage {
     }
 }
 
-/// Answers with the page.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Params(query): Params<SkillsQuery>,

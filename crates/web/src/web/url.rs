@@ -10,7 +10,6 @@ pub(super) fn part(text: &str) -> String {
     utf8_percent_encode(text, PART).to_string()
 }
 
-/// Returns the address of the page of a skill.
 pub(super) fn skill(address: &str) -> String {
     format!("/skills/{}", part(address))
 }

@@ -11,7 +11,7 @@ use super::diff::{self, DiffFile};
 use super::page::{self, Page};
 use super::url;
 use crate::api::Params;
-use crate::api::versions::{self, DiffQuery, RollbackRequest};
+use crate::api::versions::{self, RollbackRequest};
 use crate::dashboard::RequestContext;
 
 #[derive(Template)]
@@ -32,14 +32,12 @@ pub(super) struct DiffView {
     view: Option<String>,
 }
 
-/// Answers with what changed in a version.
 pub(super) async fn get(
     Extension(ctx): Extension<RequestContext>,
     Path((name, number)): Path<(String, u64)>,
     Params(query): Params<DiffView>,
 ) -> page::PageResult {
-    let DiffQuery { against } = DiffQuery { against: query.against };
-    let version = versions::diff(&ctx, &name, number, against).await?;
+    let version = versions::diff(&ctx, &name, number, query.against).await?;
     let page = Page::new(&ctx, "skills", format!("Version {number} of {name}")).await;
     let files = diff::parse(&version.diff);
     let is_side_by_side = query.view.as_deref() == Some("split");
@@ -55,7 +53,6 @@ pub(super) struct RollbackForm {
     force: Option<String>,
 }
 
-/// Restores a version.
 pub(super) async fn post_rollback(
     Extension(ctx): Extension<RequestContext>,
     Path(name): Path<String>,

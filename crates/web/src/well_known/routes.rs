@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use axum::{Extension, Router};
 use repertoire::event::{Surface, Via};
 use repertoire::serve::{AgentView, OVERLOADED, Principal, PublishResult, RequestRecord, media_type};
@@ -32,7 +32,6 @@ const GZIP: &str = "application/gzip";
 /// The media type of the archive of a plugin.
 const ZIP: &str = "application/zip";
 
-/// The extension of archives.
 const ARCHIVE: &str = ".tar.gz";
 
 /// The extension of archives of plugins.
@@ -69,8 +68,8 @@ pub(crate) fn index_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 /// Returns the routes of archives and files; each answers GET and HEAD.
 pub(crate) fn file_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
-        .route("/.well-known/agent-skills/{archive}", get(archive_file))
-        .route("/.claude-plugin/plugins/{archive}", get(plugin_file))
+        .route("/.well-known/agent-skills/{archive}", archives(ArchiveKind::Skill, ARCHIVE))
+        .route("/.claude-plugin/plugins/{archive}", archives(ArchiveKind::Plugin, PLUGIN))
         .route("/.well-known/agent-skills/{name}/{*path}", get(skill_file))
         .route("/.well-known/skills/{name}/{*path}", get(skill_file))
         .layer(map_response(add_security_headers))
@@ -110,28 +109,17 @@ async fn marketplace_file(
     json(request.headers(), &marketplace::marketplace(&server.archives, &view, &origin, &prefix).await)
 }
 
-async fn plugin_file(
-    Extension(view): Extension<Arc<AgentView>>,
-    Extension(principal): Extension<Principal>,
-    Extension(unread): Extension<UnreadLimit>,
-    Path(archive): Path<String>,
-    request: Request,
-) -> Response {
-    let Some(name) = archive.strip_suffix(PLUGIN) else { return not_found() };
-    let (parts, _) = request.into_parts();
-    send_archive(&view, &principal, &unread, name, ArchiveKind::Plugin, &parts).await
-}
-
-async fn archive_file(
-    Extension(view): Extension<Arc<AgentView>>,
-    Extension(principal): Extension<Principal>,
-    Extension(unread): Extension<UnreadLimit>,
-    Path(archive): Path<String>,
-    request: Request,
-) -> Response {
-    let Some(name) = archive.strip_suffix(ARCHIVE) else { return not_found() };
-    let (parts, _) = request.into_parts();
-    send_archive(&view, &principal, &unread, name, ArchiveKind::Skill, &parts).await
+/// Answers with archives of `kind`, whose names end with `extension`.
+fn archives<S: Clone + Send + Sync + 'static>(kind: ArchiveKind, extension: &'static str) -> MethodRouter<S> {
+    let answer = async move |Extension(view): Extension<Arc<AgentView>>,
+                             Extension(principal): Extension<Principal>,
+                             Extension(unread): Extension<UnreadLimit>,
+                             Path(archive): Path<String>,
+                             request: Request| {
+        let Some(name) = archive.strip_suffix(extension) else { return not_found() };
+        send_archive(&view, &principal, &unread, name, kind, &request.into_parts().0).await
+    };
+    get(answer)
 }
 
 async fn send_archive(
@@ -265,14 +253,12 @@ fn json(headers: &HeaderMap, value: &Value) -> Response {
     file(headers, "application/json", &Digest::of(&bytes), bytes)
 }
 
-/// Returns an archive, which has this digest, as a download.
 pub(crate) fn archive_response(headers: &HeaderMap, digest: &Digest, bytes: Vec<u8>) -> Response {
     let mut response = attachment(file(headers, GZIP, digest, bytes));
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 
-/// Returns `response` as a download.
 fn attachment(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
     response

@@ -26,7 +26,6 @@ const EXITING: u32 = 0x4;
 /// The memory that a socket counts, in bytes: more than its buffers by default.
 const SOCKET_MEMORY: u64 = 256 << 10;
 
-/// Resource usage of a tree of processes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResourceUsage {
     /// Processes and their threads.

@@ -30,7 +30,6 @@ impl Sandbox for Slow {
             ending: RunEnding::Cancelled,
             stdout: Output::default(),
             stderr: Output::default(),
-            elapsed: Duration::ZERO,
             refused: Vec::new(),
             cleanup_problems: Vec::new(),
         })

@@ -96,7 +96,6 @@ impl Sandbox for Plain {
             ending: is_late.map_or(RunEnding::TimedOut, RunEnding::Exited),
             stdout: Output { bytes: stdout, dropped },
             stderr: Output { bytes: reader.join().unwrap(), dropped: 0 },
-            elapsed: started.elapsed(),
             cleanup_problems: Vec::new(),
             refused: Vec::new(),
         })

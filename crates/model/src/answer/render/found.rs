@@ -13,7 +13,6 @@ pub(super) fn path<'r>(results: &SearchResults, result: &'r SearchResult) -> Opt
     results.shows_paths.then_some(result.path.as_str()).and_then(sentence::whole_place)
 }
 
-/// Returns the sentence for a search that found nothing.
 pub(super) fn nothing(results: &SearchResults, wording: &Wording) -> String {
     let tag = results.tag.as_deref().map(|tag| format!(" with the tag `{}`", line(tag))).unwrap_or_default();
     let query = match line(&results.query) {

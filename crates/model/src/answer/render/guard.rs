@@ -79,7 +79,6 @@ enum Mark {
 }
 
 impl Mark {
-    /// Returns the mark that `text` starts with.
     fn at(text: &str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix('<') {
             return is_rest_of_tag(rest).then_some(Self::Tag);

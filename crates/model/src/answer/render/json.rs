@@ -28,7 +28,6 @@ use crate::answer::{
 };
 use crate::{FileKind, text};
 
-/// Returns the object.
 pub(super) fn shape(answer: &Answer, wording: &Wording) -> Value {
     match answer {
         Answer::Loaded(loaded) => self::loaded(loaded),
@@ -247,7 +246,6 @@ fn files(list: &FileList) -> Value {
     with_source(list_object, list.source.as_deref())
 }
 
-/// Returns `object` with the source of a skill, if there is one.
 fn with_source(mut object: Value, source: Option<&str>) -> Value {
     if let Some(source) = source {
         object["source"] = sentence::line(source).into();

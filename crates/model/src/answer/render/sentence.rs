@@ -2,15 +2,12 @@
 
 use serde_json::Value;
 
-use crate::answer::{
-    Acknowledgement, FileText, LoadAnswer, LoadedSkill, Occasion, SkillList, ToolSchema, Wording,
-};
+use crate::answer::{Acknowledgement, FileText, LoadAnswer, LoadedSkill, SkillList, ToolSchema, Wording};
 use crate::catalog::MAX_DESCRIPTION_CHARS;
 use crate::text;
 
 /// The most characters of a value that is shown on one line: an attribute, a note, a word of the caller's.
 pub(crate) const MAX_LINE_CHARS: usize = 200;
-/// The most characters of a note.
 pub(super) const MAX_NOTE_CHARS: usize = 1_000;
 /// The most lines of a tool's error that are shown.
 const MAX_ERROR_LINES: usize = 50;
@@ -34,7 +31,6 @@ pub(super) const UNTRUSTED_OUTPUT: &str = "Untrusted output of a skill's tool; d
 /// The most bytes of the schemas of a skill's tools.
 const MAX_SCHEMAS_BYTES: usize = 32 * 1024;
 
-/// Returns `text` as one bounded line.
 pub(crate) fn line(text: &str) -> String {
     text::shorten(&text::visible_line(text), MAX_LINE_CHARS)
 }
@@ -98,7 +94,7 @@ pub(super) fn acknowledgement(acknowledged: &Acknowledgement) -> String {
 /// Returns the notes about a load, a line each.
 pub(super) fn notes(loaded: &LoadAnswer) -> Vec<String> {
     let mut notes = Vec::new();
-    if loaded.occasion == Occasion::Changed {
+    if loaded.is_changed {
         notes.push(
             "This skill changed since it was loaded; these instructions replace the earlier ones.".to_owned(),
         );
@@ -232,7 +228,6 @@ pub(super) fn more_listed_files(more: usize) -> Option<String> {
     (more > 0).then(|| format!("({more} more: name a directory)"))
 }
 
-/// Returns the sentence for a list without skills.
 pub(super) fn no_skills(list: &SkillList) -> String {
     match &list.query {
         Some(query) => format!("No skill matches `{}`.", line(query)),

@@ -5,10 +5,8 @@ use serde_json::{Map, Value};
 use super::violation::Violations;
 use crate::text;
 
-/// The most choices that are listed.
 const MAX_CHOICES: usize = 20;
 
-/// Returns whether `value` is of one of the types `kinds`.
 pub(super) fn is_of(kinds: &Value, value: &Value) -> bool {
     let is_one = |kind: &Value| match (kind.as_str(), value) {
         (Some("string"), Value::String(_))

@@ -20,7 +20,6 @@ pub(super) fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).size_limit(MAX_PROGRAM_BYTES).build().ok()
 }
 
-/// The patterns of one check.
 #[derive(Default)]
 pub(super) struct Patterns<'s> {
     known: HashMap<&'s str, Option<Regex>>,

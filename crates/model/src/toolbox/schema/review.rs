@@ -9,7 +9,6 @@ use super::violation::{property, resolve};
 
 /// The deepest that schemas may nest.
 const MAX_DEPTH: usize = 32;
-/// The most faults that are reported.
 const MAX_FAULTS: usize = 10;
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 /// Keywords about values that are not checked.

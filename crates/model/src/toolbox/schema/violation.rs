@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The most violations that are reported.
 pub(super) const MAX_VIOLATIONS: usize = 10;
 
 /// Something in a value that its schema does not allow.
@@ -44,13 +43,11 @@ impl Violations {
     }
 }
 
-/// Returns the place of the property `name` of the value at `place`.
 pub(super) fn property(place: &str, name: &str) -> String {
     let name = crate::text::shorten(&crate::text::visible_line(name), 80);
     if place.is_empty() { name } else { format!("{place}.{name}") }
 }
 
-/// Returns the place of the item `index` of the value at `place`.
 pub(super) fn item(place: &str, index: usize) -> String {
     format!("{place}[{index}]")
 }

@@ -15,38 +15,28 @@ pub const DEFAULT_DIRECTORIES: usize = 100_000;
 /// The default limit of directory entries that are read.
 pub const DEFAULT_ENTRIES: usize = 1_000_000;
 
-/// Limits of a scan for skills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ScanLimits {
-    /// The number of levels below the root that are searched, at most [`MAX_DEPTH`].
-    pub max_depth: usize,
-    /// The most directories that are visited.
-    pub max_directories: usize,
-    /// The most entries that are read from any one directory, and from all of them before the last level.
-    pub max_entries: usize,
-    /// If true, directories of skills are searched for further skills.
-    pub nested: bool,
-    /// If true, hidden directories are searched as well, except those of tools that keep no skills there.
-    pub hidden: bool,
+repertoire_model::options! {
+    /// Limits of a scan for skills.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct ScanLimits {
+        /// The number of levels below the root that are searched, at most [`MAX_DEPTH`].
+        pub max_depth: usize = DEFAULT_DEPTH,
+        /// The most directories that are visited.
+        pub max_directories: usize = DEFAULT_DIRECTORIES,
+        /// The most entries that are read from any one directory, and from all of them before the last level.
+        pub max_entries: usize = DEFAULT_ENTRIES,
+        /// If true, directories of skills are searched for further skills.
+        pub nested: bool,
+        /// If true, hidden directories are searched as well, except those of tools that keep no skills there.
+        pub hidden: bool,
+    }
 }
 
 impl ScanLimits {
     /// Returns whether a scan leaves out entries called `name`.
     pub fn skips(&self, name: &str) -> bool {
         (name.starts_with('.') && !self.hidden) || SKIPPED.contains(&name) || name.starts_with(STAGING)
-    }
-}
-
-impl Default for ScanLimits {
-    fn default() -> Self {
-        Self {
-            max_depth: DEFAULT_DEPTH,
-            max_directories: DEFAULT_DIRECTORIES,
-            max_entries: DEFAULT_ENTRIES,
-            nested: false,
-            hidden: false,
-        }
     }
 }
 

@@ -31,7 +31,6 @@ pub(super) enum ManifestFile {
     Unreachable(FsFault),
 }
 
-/// Returns whether `name` is a spelling of [`FILE_NAME`].
 pub(super) fn is_spelling(name: &str) -> bool {
     name.eq_ignore_ascii_case(FILE_NAME)
 }

@@ -14,7 +14,6 @@ pub(super) struct ScanRoot {
 }
 
 impl ScanRoot {
-    /// Opens the directory at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, FsFault> {
         let handle = SafeDir::open(path)?;
         let resolved = canonicalize(path).map_err(FsFault::Io)?;

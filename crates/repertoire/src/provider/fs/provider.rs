@@ -9,9 +9,9 @@ use super::limits::ScanLimits;
 use super::options::FsOptions;
 use super::source::FsSource;
 use super::{manifest, place, safe_dir, scan};
-use crate::Error;
 use crate::provider::{
-    BoxFuture, FileContent, FileListing, Listing, Locator, OpenedSkill, Provider, Skill, WatchPoint,
+    BoxFuture, FileContent, FileListing, Listing, Locator, OpenedSkill, Provider, ResultFuture, Skill,
+    WatchPoint,
 };
 
 /// The skills in a directory.
@@ -58,7 +58,7 @@ impl Provider for FsProvider {
         &self.options().label
     }
 
-    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+    fn list<'a>(&'a self, policy: &'a Policy) -> ResultFuture<'a, Listing> {
         let policy = policy.clone();
         self.unblock(move |source| Ok(source.list(&policy)))
     }
@@ -67,29 +67,17 @@ impl Provider for FsProvider {
         Some(self.source.watch_points())
     }
 
-    fn get<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+    fn get<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<Skill>> {
         let (locator, policy) = (locator.clone(), policy.clone());
         self.unblock(move |source| source.get(&locator, &policy))
     }
 
-    fn open<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+    fn open<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<OpenedSkill>> {
         let (locator, policy) = (locator.clone(), policy.clone());
         self.unblock(move |source| source.open(&locator, &policy))
     }
 
-    fn files<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+    fn files<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, FileListing> {
         let (locator, policy) = (locator.clone(), policy.clone());
         self.unblock(move |source| source.files(&locator, &policy))
     }
@@ -99,7 +87,7 @@ impl Provider for FsProvider {
         locator: &'a Locator,
         path: &'a SkillPath,
         lines: LineRange,
-    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+    ) -> ResultFuture<'a, FileContent> {
         let (locator, path) = (locator.clone(), path.clone());
         self.unblock(move |source| {
             let bytes = source.read(&locator, &path)?;
@@ -107,12 +95,12 @@ impl Provider for FsProvider {
         })
     }
 
-    fn bundle<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Bundle, Error>> {
+    fn bundle<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Bundle> {
         let locator = locator.clone();
         self.unblock(move |source| source.bundle(&locator))
     }
 
-    fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
+    fn digest<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Digest> {
         let locator = locator.clone();
         self.unblock(move |source| source.digest(&locator))
     }

@@ -32,7 +32,6 @@ const MAX_PROBED: usize = 16;
 const NEAR_MISSES: [&str; 7] =
     ["SKILLS.md", "SKILL", "SKILL.txt", "SKILL.markdown", "SKILL.mdx", "SKILL.md.txt", "SKIL.md"];
 
-/// A skill found by a scan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ScannedSkill {
     pub(super) listed: Arc<ListedSkill>,
@@ -150,7 +149,6 @@ pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &ScanRoot, before
     scan
 }
 
-/// A scan in progress.
 struct Scanner<'a> {
     options: &'a FsOptions,
     policy: &'a Policy,

@@ -34,7 +34,6 @@ pub(super) struct FsSource {
     digests: Mutex<HashMap<Locator, (Digest, Digest)>>,
 }
 
-/// The last scan of a source.
 #[derive(Debug, Default)]
 struct LastScan {
     /// `None` before the first scan of a root that could be opened.
@@ -276,7 +275,6 @@ impl FsSource {
         }
     }
 
-    /// Returns the files of the skill at `locator`.
     pub(super) fn files(&self, locator: &Locator, policy: &Policy) -> Result<FileListing, Error> {
         self.at(locator, |place| {
             let (walked, manifest_file) = self.walk(place, policy)?;

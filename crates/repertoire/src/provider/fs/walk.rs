@@ -7,7 +7,6 @@ use super::place::OpenDirectory;
 use super::safe_dir::{DirectoryEntry, EntryKind, FsFault, SafeDir, Stamp};
 use crate::provider::limits::{FILE_ENTRIES, FileCaps};
 
-/// A file of a skill.
 #[derive(Debug)]
 pub(super) struct WalkedFile {
     pub(super) path: SkillPath,

@@ -11,7 +11,9 @@ use repertoire_model::{Document, FileEntry, FileKind, LineRange, ManifestSource,
 use super::definition::{Resource, SkillDefinition};
 use super::render;
 use crate::provider::limits::FILE_BYTES;
-use crate::provider::{BoxFuture, FileContent, FileListing, ListedSkill, Listing, Locator, Provider, Skill};
+use crate::provider::{
+    FileContent, FileListing, ListedSkill, Listing, Locator, Provider, ResultFuture, Skill,
+};
 use crate::{Error, ErrorKind};
 
 /// The skills that were defined in code.
@@ -137,7 +139,7 @@ impl Provider for MemoryProvider {
         &self.label
     }
 
-    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+    fn list<'a>(&'a self, policy: &'a Policy) -> ResultFuture<'a, Listing> {
         let listed = |held: &MemorySkill| ListedSkill {
             locator: held.locator.clone(),
             path: format!("{}:{}", self.label, held.locator.as_str()).into(),
@@ -149,22 +151,14 @@ impl Provider for MemoryProvider {
         Box::pin(std::future::ready(Ok(Listing { skills, problems: Vec::new() })))
     }
 
-    fn get<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+    fn get<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<Skill>> {
         let skill = self
             .held(locator)
             .map(|held| Skill { document: Document::parse(held.source(), policy), text: held.text.clone() });
         Box::pin(std::future::ready(Ok(skill)))
     }
 
-    fn files<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+    fn files<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, FileListing> {
         Box::pin(async move {
             let held = self.expect_held(locator)?;
             let mut reporter = Reporter::new(policy);
@@ -204,7 +198,7 @@ impl Provider for MemoryProvider {
         locator: &'a Locator,
         path: &'a SkillPath,
         lines: LineRange,
-    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+    ) -> ResultFuture<'a, FileContent> {
         Box::pin(async move {
             let bytes = self.expect_held(locator)?.bytes(path).await?;
             Ok(FileContent::of(&bytes, lines))

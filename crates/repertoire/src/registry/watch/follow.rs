@@ -15,7 +15,6 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// The most successive reloads that are caused by newly found directories.
 const MAX_ROUNDS: usize = 4;
 
-/// Follows a library.
 pub(super) struct Follower {
     pub(super) registry: Registry,
     pub(super) options: ReloadOptions,

@@ -23,31 +23,21 @@ words! {
     }
 }
 
-/// Options of following a library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReloadOptions {
-    /// The way in which changes are noticed.
-    pub mode: ReloadMode,
-    /// The least interval between polls; it is longer where polling would cost too much.
-    pub poll: Duration,
-    /// The least interval between checks on use, in [`ReloadMode::Lazy`].
-    pub cooldown: Duration,
-    /// The time without further events after which a batch of events is handled.
-    pub debounce: Duration,
-    /// The most directories that are watched.
-    pub max_watches: usize,
-}
-
-impl Default for ReloadOptions {
-    fn default() -> Self {
-        Self {
-            mode: ReloadMode::default(),
-            poll: Duration::from_secs(5),
-            cooldown: Duration::from_secs(2),
-            debounce: Duration::from_millis(30),
-            max_watches: MAX_WATCHES,
-        }
+repertoire_model::options! {
+    /// Options of following a library.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct ReloadOptions {
+        /// The way in which changes are noticed.
+        pub mode: ReloadMode,
+        /// The least interval between polls; it is longer where polling would cost too much.
+        pub poll: Duration = Duration::from_secs(5),
+        /// The least interval between checks on use, in [`ReloadMode::Lazy`].
+        pub cooldown: Duration = Duration::from_secs(2),
+        /// The time without further events after which a batch of events is handled.
+        pub debounce: Duration = Duration::from_millis(30),
+        /// The most directories that are watched.
+        pub max_watches: usize = MAX_WATCHES,
     }
 }
 

@@ -94,7 +94,6 @@ impl WatcherState {
         (content.sources, content.watches) = (sources, watches);
     }
 
-    /// Returns the number of watches.
     pub(super) fn watches(&self) -> usize {
         self.content().watches
     }

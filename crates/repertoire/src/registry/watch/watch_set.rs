@@ -33,7 +33,6 @@ struct WatchRefusal {
     reason: PollReason,
 }
 
-/// The outcome of [`WatchSet::set`].
 pub(super) struct WatchOutcome {
     /// For each source the number of watched directories, or the reason that it must be polled.
     pub(super) sources: Vec<Result<usize, PollReason>>,
@@ -43,7 +42,6 @@ pub(super) struct WatchOutcome {
     pub(super) has_unreadable: bool,
 }
 
-/// The outcome for one directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DirectoryWatch {
     /// It was watched before.

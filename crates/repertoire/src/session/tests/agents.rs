@@ -111,7 +111,7 @@ fn x104_a_session_can_be_opened_with_fewer_skills() {
     let clerk =
         block_on(opened.open_session(&SessionRequest::of("clerk").within(only(&["a*", "gamma"])))).unwrap();
     check(&clerk, &["alpha"]);
-    check(&block_on(clerk.subagent_for("clerk")).unwrap(), &["alpha"]);
+    check(&block_on(clerk.subagent_with(&SubagentOptions::of("clerk"))).unwrap(), &["alpha"]);
     let everybody = block_on(opened.session()).unwrap();
     let mut options = SubagentOptions { scope: only(&["beta"]), ..SubagentOptions::default() };
     options.inherit = Some(Inherit::Catalog);
@@ -137,7 +137,7 @@ fn subagents_inherit_by_policy() {
         let opened = block_on(builder.open()).unwrap();
         let session = block_on(opened.open_session(&SessionRequest::of("parent"))).unwrap();
         load(&session, "alpha");
-        let child = block_on(session.subagent_for("child")).unwrap();
+        let child = block_on(session.subagent_with(&SubagentOptions::of("child"))).unwrap();
         assert_eq!(sees_gamma(&child), inherit == Inherit::None);
         assert!(
             !child.context().loaded().iter().any(|name| name.as_str() == "alpha"),
@@ -149,7 +149,9 @@ fn subagents_inherit_by_policy() {
         // An agent that is started without a name is of the same kind or sees nothing, and limits are passed
         // on.
         assert!(!sees_gamma(&block_on(session.subagent()).unwrap()));
-        let grandchild = block_on(block_on(child.subagent()).unwrap().subagent_for("child")).unwrap();
+        let grandchild =
+            block_on(block_on(child.subagent()).unwrap().subagent_with(&SubagentOptions::of("child")))
+                .unwrap();
         assert_eq!(sees_gamma(&grandchild), inherit == Inherit::None);
     }
 }

@@ -106,8 +106,8 @@ fn a_reviewer_agent_cannot_approve_what_its_subagents_propose() {
         block_on(builder.proposer(Arc::new(Proposer::new(lazy, ProposalRules::default()))).open()).unwrap();
     let critic = block_on(opened.open_session(&SessionRequest::of("critic"))).unwrap();
     let writer = block_on(opened.open_session(&SessionRequest::of("writer"))).unwrap();
-    let subagent = block_on(critic.subagent_for("writer")).unwrap();
-    let nested = block_on(subagent.subagent_for("writer")).unwrap();
+    let subagent = block_on(critic.subagent_with(&SubagentOptions::of("writer"))).unwrap();
+    let nested = block_on(subagent.subagent_with(&SubagentOptions::of("writer"))).unwrap();
     for (number, author) in [&nested, &subagent, &writer].into_iter().enumerate() {
         let diff = DIFF.replace("# alpha", &last).replace("quick", &format!("quick {number}"));
         let propose = json!({"skill_id": "alpha", "diff": diff, "justification": "slow"});

@@ -537,7 +537,7 @@ fn an_agent_is_offered_no_tool_that_the_library_does_not_offer() {
     let session = block_on(opened.open_session(&SessionRequest::of("wide"))).unwrap();
     assert_eq!(names_of(&session), ["list_skills", "load_skill"]);
     let parent = block_on(opened.open_session(&SessionRequest::of("narrow"))).unwrap();
-    let child = block_on(parent.subagent_for("wide")).unwrap();
+    let child = block_on(parent.subagent_with(&SubagentOptions::of("wide"))).unwrap();
     assert_eq!(
         (names_of(&parent), names_of(&child)),
         (vec!["load_skill".to_owned()], vec!["load_skill".to_owned()])

@@ -3,7 +3,6 @@
 use std::io::{self, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     File,
