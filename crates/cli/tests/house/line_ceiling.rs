@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 116_237;
+const ALL: usize = 116_255;
 
 /// The most lines of single crates, by directory.
 const CRATES: &[(&str, usize)] = &[("app", 7_849), ("cli", 17_726)];

@@ -340,7 +340,8 @@ impl Registry {
         self.provider(entry)?.get(&entry.locator, self.policy()).await?.ok_or_else(gone)
     }
 
-    /// Returns the same as [`Registry::get`], but faster: a `SKILL.md` that did not change since the listing is not examined again.
+    /// Returns the same as [`Registry::get`], but faster: a `SKILL.md` that did not change since the listing is not
+    /// examined again.
     pub async fn get_listed(&self, entry: &Entry) -> Result<Skill, Error> {
         match self.listed_text(entry).await {
             Some(text) => Ok(Skill { document: Document::clone(&entry.document), text }),

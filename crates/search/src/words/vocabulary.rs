@@ -6,71 +6,18 @@ use hashbrown::{HashMap, HashSet};
 
 use super::cutter::is_dense;
 
-/// Abbreviations and alternative spellings, each with the normal spelling.
+/// The normal spellings of words, each with abbreviations and other spellings of it.
 ///
 /// Only words with a single meaning in texts about software are listed: `ts` is TypeScript, while `ml` may also be a language.
-const SPELLINGS: &[(&str, &str)] = &[
-    ("app", "application"),
-    ("apps", "application"),
-    ("async", "asynchronous"),
-    ("auth", "authentication"),
-    ("ci", "continuousintegration"),
-    ("cmd", "command"),
-    ("cmds", "command"),
-    ("config", "configuration"),
-    ("configs", "configuration"),
-    ("csharp", "dotnet"),
-    ("db", "database"),
-    ("dir", "directory"),
-    ("dirs", "directory"),
-    ("docs", "documentation"),
-    ("env", "environment"),
-    ("func", "function"),
-    ("funcs", "function"),
-    ("gh", "github"),
-    ("golang", "go"),
-    ("img", "image"),
-    ("imgs", "image"),
-    ("info", "information"),
-    ("js", "javascript"),
-    ("k8s", "kubernetes"),
-    ("lib", "library"),
-    ("libs", "library"),
-    ("mail", "email"),
-    ("mails", "email"),
-    ("msg", "message"),
-    ("msgs", "message"),
-    ("nextjs", "next"),
-    ("nodejs", "node"),
-    ("param", "parameter"),
-    ("params", "parameter"),
-    ("perf", "performance"),
-    ("pg", "postgres"),
-    ("photo", "image"),
-    ("photos", "image"),
-    ("pic", "image"),
-    ("pics", "image"),
-    ("postgresql", "postgres"),
-    ("ppt", "pptx"),
-    ("pr", "pullrequest"),
-    ("prod", "production"),
-    ("prs", "pullrequest"),
-    ("py", "python"),
-    ("rb", "ruby"),
-    ("reactjs", "react"),
-    ("repo", "repository"),
-    ("repos", "repository"),
-    ("rs", "rust"),
-    ("slides", "presentation"),
-    ("spec", "specification"),
-    ("specs", "specification"),
-    ("stats", "statistics"),
-    ("tf", "terraform"),
-    ("ts", "typescript"),
-    ("vid", "video"),
-    ("vids", "video"),
-    ("vuejs", "vue"),
-    ("xls", "xlsx"),
+const SPELLINGS: &[&str] = &[
+    "application: app apps; asynchronous: async; authentication: auth; command: cmd cmds; configuration: config configs",
+    "continuousintegration: ci; database: db; directory: dir dirs; documentation: docs; dotnet: csharp",
+    "email: mail mails; environment: env; function: func funcs; github: gh; go: golang",
+    "image: img imgs photo photos pic pics; information: info; javascript: js; kubernetes: k8s; library: lib libs",
+    "message: msg msgs; next: nextjs; node: nodejs; parameter: param params; performance: perf; postgres: pg postgresql",
+    "pptx: ppt; presentation: slides; production: prod; pullrequest: pr prs; python: py; react: reactjs",
+    "repository: repo repos; ruby: rb; rust: rs; specification: spec specs; statistics: stats; terraform: tf",
+    "typescript: ts; video: vid vids; vue: vuejs; xlsx: xls",
 ];
 
 /// The number of lines of [`STOP_WORDS`] that are English.
@@ -103,6 +50,13 @@ const STOP_WORDS: &[&str] = &[
 /// The most bytes of a word in the tables.
 const MAX_BYTES: usize = 10;
 
+/// Returns the alternative spellings, each with the normal one.
+fn spellings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let entries =
+        SPELLINGS.iter().flat_map(|line| line.split("; ")).filter_map(|entry| entry.split_once(": "));
+    entries.flat_map(|(normal, others)| others.split(' ').map(move |other| (other, normal)))
+}
+
 fn stop_words() -> impl Iterator<Item = &'static str> {
     STOP_WORDS.iter().flat_map(|words| words.split(' '))
 }
@@ -120,8 +74,7 @@ pub(crate) struct WordInfo<'a> {
 pub(crate) fn look_up(word: &str) -> WordInfo<'_> {
     // One hash table for both lists, because every word of a library is looked up.
     static TABLE: LazyLock<HashMap<&str, WordInfo<'static>>> = LazyLock::new(|| {
-        let spellings =
-            SPELLINGS.iter().map(|(word, spelling)| (*word, WordInfo { spelling, is_common: false }));
+        let spellings = spellings().map(|(word, spelling)| (word, WordInfo { spelling, is_common: false }));
         let stop_words = stop_words().map(|word| (word, WordInfo { spelling: word, is_common: true }));
         spellings.chain(stop_words).collect()
     });
@@ -151,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_word_is_listed_once() {
-        let words = || SPELLINGS.iter().map(|(word, _)| *word).chain(stop_words());
+        let words = || spellings().map(|(word, _)| word).chain(stop_words());
         assert!(words().all(|word| word.len() <= MAX_BYTES));
         let different: HashSet<&str> = words().collect();
         assert_eq!(different.len(), words().count(), "a word is listed twice");
