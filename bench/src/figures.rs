@@ -31,7 +31,7 @@ impl Figures {
     /// Returns the heads of the columns that [`Figures::row`] fills.
     pub fn heads() -> String {
         format!(
-            "{:<24} {:>6} {:>6} {:>6} {:>7} {:>9} {:>9} {:>8}",
+            "{:<30} {:>6} {:>6} {:>6} {:>7} {:>9} {:>9} {:>8}",
             "ranker", "hit@1", "r@5", "r@10", "ndcg@10", "p50 µs", "p99 µs", "index s"
         )
     }
@@ -40,7 +40,7 @@ impl Figures {
     pub fn row(&self) -> String {
         let Self { ranker, hit1, r5, r10, ndcg10, p50_us, p99_us, index_s, .. } = self;
         format!(
-            "{ranker:<24} {hit1:>6.3} {r5:>6.3} {r10:>6.3} {ndcg10:>7.3} {p50_us:>9.0} {p99_us:>9.0} {index_s:>8.2}"
+            "{ranker:<30} {hit1:>6.3} {r5:>6.3} {r10:>6.3} {ndcg10:>7.3} {p50_us:>9.0} {p99_us:>9.0} {index_s:>8.2}"
         )
     }
 

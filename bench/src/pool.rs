@@ -34,7 +34,7 @@ pub struct Labelled {
 impl Labelled {
     /// Returns the owner of the skill it is meant for: the author, without the repository.
     pub fn owner(&self) -> &str {
-        self.author().split("__").next().unwrap_or_default()
+        owner(self.author())
     }
 
     /// Returns whose skill it is meant for: the first directory below `skills/`.
@@ -71,11 +71,18 @@ pub fn repeated(
     (skills, queries)
 }
 
-/// Returns for each query whether the weights may have been chosen by it: the queries for every second owner, sorted by name.
-pub fn is_tuned(queries: &[Labelled]) -> Vec<bool> {
-    let owners: BTreeSet<&str> = queries.iter().map(Labelled::owner).collect();
-    let tuned: BTreeSet<&str> = owners.into_iter().step_by(2).collect();
-    queries.iter().map(|labelled| tuned.contains(labelled.owner())).collect()
+/// Returns the authors who have a skill in `pool`: the embedding table was trained on the skills of the first pool.
+pub fn authors(pool: &Path) -> Result<BTreeSet<String>> {
+    let directory = pool.join("skills");
+    let entries = fs::read_dir(&directory).with_context(|| format!("cannot read {}", directory.display()))?;
+    let name =
+        |entry: std::io::Result<fs::DirEntry>| Ok(owner(&entry?.file_name().to_string_lossy()).to_owned());
+    entries.map(name).collect()
+}
+
+/// Returns the owner of the repository `name`, as in `owner__repository`.
+fn owner(name: &str) -> &str {
+    name.split("__").next().unwrap_or_default()
 }
 
 /// The number of queries for skills that do not exist.

@@ -356,9 +356,7 @@ mod tests {
     }
 
     fn exporter() -> Exporter {
-        let (endpoint, service_name) = (String::new(), String::new());
-        let http = HttpClient::default();
-        Exporter { http, endpoint, headers: Vec::new(), service_name, seed: RandomState::new() }
+        Exporter { options: OtelOptions::default(), seed: RandomState::new() }
     }
 
     #[test]
