@@ -130,7 +130,10 @@ fn a_new_skill_is_seen() {
     assert_eq!(change.added, ["gamma"].map(|name| repertoire::SkillName::new(name).unwrap()));
     assert!(change.is_of_catalog() && change.removed.is_empty() && change.changed.is_empty());
     // It is watched as well.
-    fs::write(library.root().join("gamma/SKILL.md"), text("gamma", "# Longer than before")).unwrap();
+    // In one step: a file that is half written is a broken one for a moment.
+    let new = library.root().with_extension("new");
+    fs::write(&new, text("gamma", "# Longer than before")).unwrap();
+    fs::rename(&new, library.root().join("gamma/SKILL.md")).unwrap();
     assert_eq!(library.change().changed[0].1, [Aspect::Instructions]);
 }
 

@@ -22,8 +22,8 @@ const FAR: f32 = 0.35;
 /// shares words with every skill.
 const MAX_UNCLAIMED: f32 = 0.45;
 
-/// The weights of the features. `_by_size` means that a weight is multiplied by the logarithm of the number of skills: the more there
-/// are, the more of them are similar to any query.
+/// The weights of the features. `_by_size` means that a weight is multiplied by the logarithm of the number of skills:
+/// the more there are, the more of them are similar to any query.
 struct Weights {
     constant: f32,
     cosine: f32,
