@@ -65,12 +65,6 @@ impl SnapshotIndex {
         let mut hits: Vec<SearchHit> = hits.collect();
         // People expect equal scores in order of name.
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.entry.name().cmp(b.entry.name())));
-        // A later result never shows more confidence than an earlier one.
-        let mut most = 1.0f32;
-        for hit in &mut hits {
-            most = most.min(hit.confidence);
-            hit.confidence = most;
-        }
         hits
     }
 }

@@ -242,7 +242,9 @@ fn warn_about_links(ui: &mut Ui, workspace: &Workspace, made: &[RecordedLink]) -
         let clients = clients.into_iter().collect::<Vec<_>>().join(" ");
         let (read, offer) = if twice.len() == 1 { ("reads", "offers") } else { ("read", "offer") };
         ui.warn(&format!("{} {read} these links too, and {offer} the skills twice", list(&twice)))?;
-        ui.hint(&format!("run `rep connect {clients}`: connected clients need no links"))?;
+        ui.hint(&format!(
+            "run `rep connect {clients}`, and take the links back by their number in `rep undo --list`"
+        ))?;
     }
     Ok(())
 }

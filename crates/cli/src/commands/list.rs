@@ -18,7 +18,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Style, Table, Ui};
-use crate::wire::{ComparedOrigin, Library, Workspace, compared_origins};
+use crate::wire::{ComparedOrigin, Library, Workspace, compared_origins, shell_word};
 
 /// The part of a line that the ids of the clients of a skill may take.
 const CLIENTS_OF_LINE: usize = 5;
@@ -343,7 +343,8 @@ fn summary(
         hints.push(workspace.hint_without_skills());
     }
     if faulty + flawed > 0 || !problems.is_empty() {
-        let command = std::iter::once("rep check").chain(args.names.iter().map(String::as_str));
+        let command =
+            std::iter::once("rep check".to_owned()).chain(args.names.iter().map(|name| shell_word(name)));
         let command = command.collect::<Vec<_>>().join(" ");
         hints.push(format!("run `{command}` to see what is wrong; it reads instructions and files too"));
     }

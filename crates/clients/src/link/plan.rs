@@ -174,7 +174,10 @@ pub(super) fn plan_from<'l>(
                 continue;
             }
             if disabled.iter().any(|disabled| disabled.is_about(skill.source, name, reader.client)) {
-                let reason = format!("{name} is disabled for {}; enable it first", reader.client.title());
+                let reason = format!(
+                    "{name} is disabled for {}; enable it for this client first",
+                    reader.client.title()
+                );
                 refused.push(SkippedClient { client: reader.client, reason, is_refusal: false });
                 continue;
             }

@@ -37,6 +37,12 @@ impl Library {
             put_first(&mut hits, entry);
             hits.truncate(request.limit);
         }
+        // A later result never shows more confidence than an earlier one.
+        let mut most = 1.0f32;
+        for hit in &mut hits {
+            most = most.min(hit.confidence);
+            hit.confidence = most;
+        }
         hits
     }
 

@@ -107,7 +107,8 @@ impl WeightTable {
     pub(crate) fn weigh(&self, posting: Posting, brevity: f32) -> f32 {
         let short = self.short[usize::from(posting.0 >> 8)];
         let body = self.body[usize::from(posting.0 & 0xff)] * brevity;
-        short + body
+        // What the body says of an excluded word counts half: it mostly repeats what the skill is not for.
+        if short < 0.0 { short + body / 2.0 } else { short + body }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::meaning::Vector;
 use crate::words::{Term, TermPair};
 
 /// The version of the records in stored indices. It is increased whenever the record of the same skill changes.
-pub(crate) const EDITION: u64 = 9;
+pub(crate) const EDITION: u64 = 10;
 
 impl SearchIndex {
     /// Returns the index as bytes. `stamp` identifies the version and embedder that it was built with.
@@ -134,7 +134,7 @@ mod tests {
         let bytes = checksum(&index.to_bytes(0));
         assert_eq!(
             (EDITION, bytes),
-            (9, 17_633_121_944_653_079_412),
+            (10, 17_633_121_944_653_079_412),
             "increase EDITION and note the new checksum here"
         );
     }

@@ -71,7 +71,7 @@ impl Default for Weights {
             importance: 0.7,
             pair: 0.36,
             name_share: 0.255,
-            excluded: 0.22,
+            excluded: 1.0,
             meaning: 3.4,
             lead: 4.2,
             described: 0.055,

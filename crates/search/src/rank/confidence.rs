@@ -9,8 +9,11 @@ use super::logarithm::{ln, ln_1p, pow};
 
 /// The number of content words beyond which more say no more.
 const ENOUGH_WORDS: f32 = 12.0;
-/// The number of skills of a library that the weights of `_by_size` leave alone.
-const USUAL_SIZE: f32 = 100.0;
+/// The number of skills of a small library, and the number from which on meaning and claims say nothing more.
+const SMALL: f32 = 100.0;
+const LARGE: f32 = 26_000.0;
+/// The smallest library that the weights were fitted to.
+const SMALLEST: f32 = 10.0;
 
 /// The lead of a skill that is clearly ahead of all others.
 const CLEAR_LEAD: f32 = 0.3;
@@ -18,48 +21,43 @@ const CLEAR_LEAD: f32 = 0.3;
 const NEAR: f32 = 0.6;
 /// The cosine below which a skill is about something else.
 const FAR: f32 = 0.35;
-/// The most confidence in a skill that is about something else and claims none of the words: a long text
-/// shares words with every skill.
+/// The most confidence in a skill that is about something else and claims none of the words, because a long text
+/// shares words with every skill, and in one that excludes more of the words than it claims.
 const MAX_UNCLAIMED: f32 = 0.45;
 
-/// The weights of the features. `_by_size` means that a weight is multiplied by the logarithm of the number of skills:
-/// the more there are, the more of them are similar to any query.
+/// The weights of the features. Those of the cosine and of claims hold for a small library and fall with the logarithm of the
+/// number of skills: the more there are, the more of them are similar to any query.
 struct Weights {
     constant: f32,
     cosine: f32,
     claimed: f32,
     lead: f32,
+    /// The lead once more, multiplied by the logarithm of the number of skills.
+    lead_by_size: f32,
     words: f32,
     score: f32,
     unknown: f32,
-    lead_by_size: f32,
-    cosine_by_size: f32,
-    claimed_by_size: f32,
 }
 
 const WITH_COSINE: Weights = Weights {
-    constant: -7.43,
-    cosine: 5.26,
-    claimed: 1.83,
-    lead: 5.85,
-    words: 1.69,
-    score: 6.54,
-    unknown: -1.0,
-    lead_by_size: 0.73,
-    cosine_by_size: -1.33,
-    claimed_by_size: 0.0,
+    constant: -7.7,
+    cosine: 5.75,
+    claimed: 2.07,
+    lead: 5.79,
+    lead_by_size: 0.7,
+    words: 1.65,
+    score: 6.48,
+    unknown: -0.71,
 };
 const WITHOUT_COSINE: Weights = Weights {
-    constant: -7.77,
+    constant: -7.89,
     cosine: 0.0,
-    claimed: 5.19,
-    lead: 4.71,
-    words: 2.21,
-    score: 8.06,
-    unknown: -0.1,
-    lead_by_size: 0.3,
-    cosine_by_size: 0.0,
-    claimed_by_size: -1.13,
+    claimed: 5.6,
+    lead: 4.76,
+    lead_by_size: 0.24,
+    words: 2.28,
+    score: 6.86,
+    unknown: 0.0,
 };
 
 /// The evidence that a skill fits a query.
@@ -75,6 +73,8 @@ pub struct Evidence {
     pub matched: f32,
     /// The share that it has in its name, description or keywords.
     pub claimed: f32,
+    /// The share that its description excludes.
+    pub excluded: f32,
     /// The share that no skill has.
     pub unknown: f32,
     /// The distance to the score of the next skill, as a share of its own; 0 for all but the first.
@@ -91,11 +91,12 @@ impl Evidence {
     /// Returns the estimated probability that the skill fits, from 0 to 1.
     pub fn confidence(&self) -> f32 {
         let words = ln_1p((self.words as f32).min(ENOUGH_WORDS));
-        let size = ln(self.skills.max(1) as f32 / USUAL_SIZE);
+        let size = ln((self.skills as f32).clamp(SMALLEST, LARGE) / SMALL);
+        let falling = 1.0 - size / ln(LARGE / SMALL);
         let weights = if self.cosine.is_some() { &WITH_COSINE } else { &WITHOUT_COSINE };
+        let similar = weights.cosine * self.cosine.unwrap_or_default() + weights.claimed * self.claimed;
         let sum = weights.constant
-            + (weights.cosine + weights.cosine_by_size * size) * self.cosine.unwrap_or_default()
-            + (weights.claimed + weights.claimed_by_size * size) * self.claimed
+            + similar * falling
             + (weights.lead + weights.lead_by_size * size) * self.lead
             + weights.words * words
             + weights.score * self.score
@@ -107,7 +108,11 @@ impl Evidence {
             self.matched >= 1.0 && (self.words == 1 || self.words == 2 && self.lead >= CLEAR_LEAD);
         let is_near = self.cosine.is_some_and(|cosine| cosine >= NEAR);
         let is_unclaimed = self.claimed == 0.0 && self.cosine.is_none_or(|cosine| cosine < FAR);
-        let confidence = if is_unclaimed { confidence.min(MAX_UNCLAIMED) } else { confidence };
+        let confidence = if is_unclaimed || self.excluded > self.claimed {
+            confidence.min(MAX_UNCLAIMED)
+        } else {
+            confidence
+        };
         if is_literal || is_near { confidence.max(MIN_CONFIDENCE) } else { confidence }
     }
 }
@@ -121,6 +126,7 @@ mod tests {
             cosine: Some(0.5),
             matched: 0.9,
             claimed: 0.8,
+            excluded: 0.0,
             unknown: 0.05,
             lead: 0.4,
             words: 6,
@@ -137,8 +143,13 @@ mod tests {
             let strong = Evidence { cosine: cosine.map(|_| 0.5), ..strong() };
             let found = [weak.confidence(), strong.confidence()];
             assert!(found[0] < 0.1 && found[1] > 0.9, "{found:?}");
-            let unknown = Evidence { unknown: 0.5, lead: 0.0, ..strong };
-            assert!(unknown.confidence() < found[1]);
+            let excluding = Evidence { excluded: 0.9, ..strong };
+            assert_eq!(excluding.confidence(), MAX_UNCLAIMED);
+            for skills in [0, 1, 100, 5_000, 1_000_000] {
+                let strong = Evidence { skills, ..strong };
+                let less = Evidence { claimed: 0.3, cosine: strong.cosine.map(|_| 0.4), ..strong };
+                assert!(less.confidence() <= strong.confidence(), "{skills}");
+            }
         }
         assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());
     }
@@ -151,7 +162,6 @@ mod tests {
         assert!(
             Evidence { cosine: None, ..many }.confidence() < Evidence { cosine: None, ..narrow }.confidence()
         );
-        assert!(Evidence { skills: 0, ..narrow }.confidence().is_finite(), "an empty library");
     }
 
     #[test]

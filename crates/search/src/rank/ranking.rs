@@ -91,13 +91,15 @@ impl SearchIndex {
 
     /// Returns what speaks for the skill at `slot`, beside its lead and its score.
     fn evidence(&self, query: &Query, asked: &QueryTerms<'_>, slot: Slot) -> Evidence {
-        let (mut all, mut matched, mut claimed) = (asked.unknown, 0.0f32, 0.0f32);
+        let (mut all, mut matched, mut claimed, mut excluded) = (asked.unknown, 0.0f32, 0.0f32, 0.0f32);
         let is_content = |term: &&WeightedTerm<'_>| query.words[term.place].is_content();
         for term in asked.terms.iter().filter(is_content) {
             let weight = query.words[term.place].importance * term.inverse_frequency;
             all += weight;
-            let posting = term.list.get(slot).filter(|posting| !posting.is_excluded());
-            if let Some(posting) = posting {
+            let Some(posting) = term.list.get(slot) else { continue };
+            if posting.is_excluded() {
+                excluded += weight;
+            } else {
                 matched += weight;
                 claimed += if posting.is_claimed() { weight } else { 0.0 };
             }
@@ -108,6 +110,7 @@ impl SearchIndex {
             cosine: vectors.map(|(query, skill)| skill.cosine(query)),
             matched: matched / all,
             claimed: claimed / all,
+            excluded: excluded / all,
             unknown: asked.unknown / all,
             words: query.words.iter().filter(|asked| asked.is_content()).count(),
             ..Evidence::default()
@@ -243,7 +246,7 @@ impl SearchIndex {
         for term in terms {
             for (slot, posting) in term.list.iter() {
                 let value = self.table.weigh(posting, view.brevities[slot as usize]);
-                let presence = if value > 0.0 { term.presence } else { 0.0 };
+                let presence = if posting.is_excluded() { 0.0 } else { term.presence };
                 scores[slot as usize] += presence + term_score(value, term.weight, self.weights.saturation);
             }
         }

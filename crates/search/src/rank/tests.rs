@@ -346,6 +346,10 @@ fn excluded_words_count_against_a_skill_even_if_its_body_has_them() {
     let explained = index.search_with_words(&asked, &SlotSet::all(3), 3);
     let words_of = |slot| explained.iter().find(|(hit, _)| hit.slot == slot).map_or(0, |(_, why)| why.len());
     assert_eq!((words_of(0), words_of(1)), (0, 2), "{explained:?}");
+    assert!(
+        explained.iter().all(|(hit, _)| hit.slot == 1 || hit.evidence.confidence() < 0.5),
+        "{explained:?}"
+    );
 }
 
 #[test]

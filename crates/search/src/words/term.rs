@@ -47,6 +47,7 @@ mod tests {
     fn forms_and_spellings_of_a_word_are_the_same_term() {
         assert_eq!(Term::of("k8s"), Term::of("kubernetes"));
         assert_eq!(Term::of("queries"), Term::of("query"));
+        assert_eq!(Term::of("slide"), Term::of("slides"));
         assert_ne!(Term::of("form"), Term::of("format"));
     }
 }

@@ -15,7 +15,7 @@ const SPELLINGS: &[&str] = &[
     "email: mail mails; environment: env; function: func funcs; github: gh; go: golang",
     "image: img imgs photo photos pic pics; information: info; javascript: js; kubernetes: k8s; library: lib libs",
     "message: msg msgs; next: nextjs; node: nodejs; parameter: param params; performance: perf; postgres: pg postgresql",
-    "pptx: ppt; presentation: slides; production: prod; pullrequest: pr prs; python: py; react: reactjs",
+    "pptx: ppt; presentation: slide slides; production: prod; pullrequest: pr prs; python: py; react: reactjs",
     "repository: repo repos; ruby: rb; rust: rs; specification: spec specs; statistics: stats; terraform: tf",
     "typescript: ts; video: vid vids; vue: vuejs; xlsx: xls",
 ];

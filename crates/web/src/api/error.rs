@@ -73,7 +73,7 @@ impl From<WriteRefusal> for ApiError {
     fn from(refusal: WriteRefusal) -> Self {
         let (code, message) = match refusal {
             WriteRefusal::ReadOnly => {
-                ("read_only", "this server is read only; send a token, or decide with `rep proposal`")
+                ("read_only", "this server is read only; send a token, or use a server that may write")
             }
             WriteRefusal::NotReviewer => (
                 "not_reviewer",
