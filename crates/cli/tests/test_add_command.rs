@@ -414,7 +414,7 @@ fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
     let run = sandbox.run(&["add", "./source", "--skill", "csv", "--yes"]);
     insta::assert_snapshot!(run.stderr, @r#"
     warning: Cursor reads these links too, and offers the skills twice
-    hint: run `rep connect claude-code`: connected clients need no links
+    hint: take them back by their number in `rep undo --list`, then run `rep connect claude-code`
     "#);
     // Doctor and link agree with that, and following it ends.
     let advice = "take them back by their number in `rep undo --list`, then run `rep connect claude-code`";

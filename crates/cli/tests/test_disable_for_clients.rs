@@ -195,7 +195,7 @@ fn a_skill_that_is_disabled_for_a_client_is_not_linked_for_it_again() {
     exit 0
     --- stdout
     --- stderr
-    left out: alpha is disabled for Claude Code; enable it first
+    left out: alpha is disabled for Claude Code; enable it for this client first
     "#);
     assert!(!link.is_symlink());
     assert_eq!(sandbox.run(&["enable", "--project", "--client", "claude-code", "alpha"]).code, 0);

@@ -243,7 +243,7 @@ fn warn_about_links(ui: &mut Ui, workspace: &Workspace, made: &[RecordedLink]) -
         let (read, offer) = if twice.len() == 1 { ("reads", "offers") } else { ("read", "offer") };
         ui.warn(&format!("{} {read} these links too, and {offer} the skills twice", list(&twice)))?;
         ui.hint(&format!(
-            "run `rep connect {clients}`, and take the links back by their number in `rep undo --list`"
+            "take them back by their number in `rep undo --list`, then run `rep connect {clients}`"
         ))?;
     }
     Ok(())
