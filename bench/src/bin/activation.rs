@@ -1,7 +1,7 @@
 //! Measures whether a model loads the right skill: catalog formats and tool surfaces, beside each other.
 //!
-//! Each task is one conversation of at most two turns with a server that speaks the OpenAI chat protocol. The second turn
-//! has the answer of the first call before it.
+//! Each task is one conversation of at most two turns, or four for a file, with a server that speaks the OpenAI chat
+//! protocol. Each turn has the answers to the calls before it.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -14,6 +14,7 @@ use repertoire::session::SkillAsTool;
 use repertoire::tool::OfferedTools;
 use repertoire::{FsOptions, FsProvider, Library, Session, SessionOptions};
 use repertoire_model::SkillName;
+use repertoire_model::answer::Answer;
 use repertoire_model::catalog::Format;
 use repertoire_search::SkillSearch;
 use serde::Deserialize;
@@ -21,6 +22,8 @@ use serde_json::{Value, json};
 
 /// The most turns of a conversation.
 const TURNS: usize = 2;
+/// The most turns of a conversation about a file of a skill.
+const FILE_TURNS: usize = 4;
 /// The most tokens of an answer; a call is about a third of it.
 const ANSWER_TOKENS: usize = 96;
 
@@ -33,7 +36,8 @@ struct Arguments {
     /// The name of the model
     #[arg(long, value_name = "NAME", default_value = "qwen")]
     model: String,
-    /// The tasks: lines of {"task": TEXT, "skills": [NAME, …]}; none of the skills is right where the list is empty
+    /// The tasks: lines of {"task": TEXT, "skills": [NAME, …]}; none of the skills is right where the list is empty.
+    /// With "file": PATH the right end is that this file of the skill is read
     #[arg(long, value_name = "FILE.jsonl", default_value = "bench/activation/tasks.jsonl")]
     tasks: PathBuf,
     /// The directory of the skills
@@ -43,9 +47,9 @@ struct Arguments {
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_parser = Format::ALL.map(Format::as_str),
         default_values = [Format::default().as_str()])]
     formats: Vec<String>,
-    /// The tool surfaces: minimal, all, or names of tools with `+` between them
+    /// The tool surfaces: needed, minimal, all, or names of tools with `+` between them
     #[arg(long, value_name = "SURFACES", value_delimiter = ',',
-        default_values = ["all"])]
+        default_values = ["needed"])]
     surfaces: Vec<String>,
     /// The answer to a call of a skill's name
     #[arg(long, value_name = "HOW", value_parser = SkillAsTool::ALL.map(SkillAsTool::as_str), default_value = "load")]
@@ -63,6 +67,7 @@ struct Arguments {
 struct Task {
     task: String,
     skills: Vec<String>,
+    file: Option<String>,
 }
 
 /// The counts of one catalog format and tool surface.
@@ -78,6 +83,10 @@ struct Counts {
     as_right_function: usize,
     /// A right skill is loaded at the end.
     loaded: usize,
+    /// Tasks with a file to read.
+    files: usize,
+    /// Of these, tasks whose file is read.
+    files_read: usize,
     /// Tasks without a right skill.
     others: usize,
     /// Of these, tasks with a call.
@@ -140,6 +149,7 @@ fn library(arguments: &Arguments, format: &str, surface: &str) -> Result<Library
     options.catalog.usage = !arguments.no_usage;
     options.tools.offered = match surface {
         "minimal" => OfferedTools::Minimal,
+        "needed" => OfferedTools::Needed(None),
         "all" => OfferedTools::All,
         tools => OfferedTools::Only(tools.split('+').map(str::to_owned).collect()),
     };
@@ -161,7 +171,8 @@ fn converse(server: &ModelServer, session: &Session, task: &Task, counts: &mut C
     ];
     let is_right = |name: &SkillName| task.skills.iter().any(|skill| skill == name.as_str());
     let (mut calls, mut loaded): (Vec<String>, Vec<SkillName>) = Default::default();
-    for turn in 0..TURNS {
+    let mut is_read = false;
+    for turn in 0..if task.file.is_some() { FILE_TURNS } else { TURNS } {
         let ModelAnswer { message, call, prompt_tokens } = server.answer(session, &messages)?;
         if turn == 0 {
             counts.prompt_tokens += prompt_tokens;
@@ -177,7 +188,8 @@ fn converse(server: &ModelServer, session: &Session, task: &Task, counts: &mut C
             counts.as_right_function += usize::from(function.as_ref().is_some_and(is_right));
         }
         calls.push(format!("{tool} {arguments}"));
-        if loaded.iter().any(is_right) {
+        is_read |= matches!((reply.answer(), &task.file), (Answer::File(file), Some(path)) if file.path.as_str() == path);
+        if is_read || task.file.is_none() && loaded.iter().any(is_right) {
             break;
         }
         let id = message["tool_calls"][0]["id"].clone();
@@ -191,6 +203,8 @@ fn converse(server: &ModelServer, session: &Session, task: &Task, counts: &mut C
     } else {
         counts.tasks += 1;
         counts.loaded += usize::from(loaded.iter().any(is_right));
+        counts.files += usize::from(task.file.is_some());
+        counts.files_read += usize::from(is_read);
     }
     let loaded: Vec<&str> = loaded.iter().map(SkillName::as_str).collect();
     Ok(format!("calls [{}], loaded [{}]", calls.join("; "), loaded.join(" ")))
@@ -243,6 +257,7 @@ impl Counts {
             "`load_skill` called rightly first",
             "skill's name called as a function (right skill)",
             "right skill loaded within two turns",
+            "file read within four turns",
             "needless calls",
             "needless loads",
             "prompt tokens",
@@ -251,14 +266,15 @@ impl Counts {
     }
 
     fn row(&self, format: &str, surface: &str) -> String {
-        let Self { tasks, others, .. } = self;
+        let Self { tasks, files, others, .. } = self;
         let tokens = self.prompt_tokens / (tasks + others).max(1) as u64;
         format!(
-            "| {format} | {surface} | {} of {tasks} | {} ({}) | {} of {tasks} | {} of {others} | {} of {others} | {tokens} |",
+            "| {format} | {surface} | {} of {tasks} | {} ({}) | {} of {tasks} | {} of {files} | {} of {others} | {} of {others} | {tokens} |",
             self.first,
             self.as_function,
             self.as_right_function,
             self.loaded,
+            self.files_read,
             self.needless_calls,
             self.needless_loads,
         )

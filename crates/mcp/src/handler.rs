@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use http::request::Parts;
 use repertoire::serve::{AgentView, ListVersions, Principal, RequestLimits};
@@ -78,6 +78,8 @@ pub(crate) struct Handler {
     own: Mutex<Option<Arc<Session>>>,
     /// Counts changes of the client's roots.
     root_changes: AtomicU64,
+    /// The catalog of this client left out descriptions or names when it listed the tools first.
+    catalog_is_cut: OnceLock<bool>,
     /// The number of the snapshot, and of changes of the roots, that skills for files were last looked for at.
     looked_for_files: tokio::sync::Mutex<Option<(u64, u64)>>,
     /// Notes about skills for files that no result had yet.
@@ -108,6 +110,7 @@ impl Handler {
             conversation,
             own: Mutex::default(),
             root_changes: AtomicU64::new(0),
+            catalog_is_cut: OnceLock::new(),
             looked_for_files: tokio::sync::Mutex::default(),
             notes_for_files: Arc::default(),
         }
@@ -254,7 +257,8 @@ impl Handler {
     /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
         self.leave_to_client(client);
-        Some(instructions::instructions(&self.view, client, &self.options)).filter(|text| !text.is_empty())
+        let text = instructions::instructions(&self.view, client, &self.options).text;
+        Some(text).filter(|text| !text.is_empty())
     }
 
     fn has_tools(&self) -> bool {
@@ -356,9 +360,13 @@ impl ServerHandler for Handler {
         }
         // All tools fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
-        self.leave_to_client(context.client_info().map(|client| client.name).as_deref());
+        let client = context.client_info().map(|client| client.name);
+        self.leave_to_client(client.as_deref());
         let session = self.session(&context).await?;
-        let result = ListToolsResult::with_all_items(tools::list(&session));
+        let is_cut = *self
+            .catalog_is_cut
+            .get_or_init(|| instructions::instructions(&self.view, client.as_deref(), &self.options).is_cut);
+        let result = ListToolsResult::with_all_items(tools::list(&session, is_cut));
         Ok(stamped!(self, context, result))
     }
 

@@ -2,7 +2,7 @@
 
 use repertoire::Catalog;
 use repertoire::serve::AgentView;
-use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
+use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tier, Tokenizer};
 use repertoire_model::text::escape_xml;
 use repertoire_model::tokens::approximate;
 
@@ -48,9 +48,17 @@ impl InstructionsLimit {
     }
 }
 
-/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot;
-/// empty if there is not one.
-pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &McpOptions) -> String {
+/// The catalog of a client.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Instructions {
+    /// Its text; empty if there is not one.
+    pub(crate) text: String,
+    /// It leaves out descriptions or names.
+    pub(crate) is_cut: bool,
+}
+
+/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot.
+pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Instructions {
     let snapshot = view.shared.registry.snapshot();
     // The instructions hold no prompt of the agent, so the catalog is written as without one.
     let mut catalog = view.session.catalog_options();
@@ -64,15 +72,15 @@ pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &Mcp
 }
 
 /// Returns the instructions with the catalog that `write` returns and behind it those of `notices` for which
-/// there is room; empty if there is not one or the limit is 0.
+/// there is room; without text if there is not one or the limit is 0.
 fn render(
     limit: InstructionsLimit,
     options: &CatalogOptions,
     notices: &[String],
     write: impl Fn(&CatalogOptions) -> Option<Catalog>,
-) -> String {
+) -> Instructions {
     if limit.tokens == 0 {
-        return String::new();
+        return Instructions { text: String::new(), is_cut: true };
     }
     let write = |over_budget, budget| {
         let mut options = options.clone();
@@ -85,15 +93,16 @@ fn render(
         options.tokenizer = Tokenizer::Chars4;
         let catalog = write(&options)?;
         let preamble = if catalog.text.is_empty() { "" } else { PREAMBLE };
-        Some((format!("{preamble}{}", catalog.text), catalog.report.over_budget))
+        let is_cut = catalog.report.tiers.iter().any(|skill| skill.tier != Tier::Full);
+        Some((format!("{preamble}{}", catalog.text), is_cut, catalog.report.over_budget))
     };
     // About four characters are a token.
     let mut budget = limit.tokens.min(limit.characters / 4);
     for _ in 0..MAX_TRIES {
-        let Some((text, is_over)) = write(OverBudget::Tiers, budget) else { break };
+        let Some((text, is_cut, is_over)) = write(OverBudget::Tiers, budget) else { break };
         let share = limit.share(&text);
         if share <= 1000 {
-            return with_notices(text, notices, limit);
+            return Instructions { text: with_notices(text, notices, limit), is_cut };
         }
         // Nothing is left to leave out.
         if is_over {
@@ -101,8 +110,8 @@ fn render(
         }
         budget = (budget * 1000 / share).min(budget - budget.div_ceil(STEPS));
     }
-    let (text, _) = write(OverBudget::SearchOnly, limit.tokens).unwrap_or_default();
-    with_notices(text, notices, limit)
+    let (text, is_cut, _) = write(OverBudget::SearchOnly, limit.tokens).unwrap_or_default();
+    Instructions { text: with_notices(text, notices, limit), is_cut }
 }
 
 /// Returns `text` with those of `notices` behind it that do not exceed the limit.

@@ -19,15 +19,15 @@ use tokio_util::sync::CancellationToken;
 /// The key that makes Claude Code load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
-/// Returns the tools, sorted by name.
-pub(crate) fn list(session: &Session) -> Vec<Tool> {
+/// Returns the tools, sorted by name, for a client whose catalog leaves out descriptions or names if `catalog_is_cut`.
+pub(crate) fn list(session: &Session, catalog_is_cut: bool) -> Vec<Tool> {
     let names = &session.options().tools.names;
     // Without these two, models could not reach any skill, or none that the catalog leaves out.
     let always = [names.load.as_str(), names.search.as_str()];
     // These write proposals, or decide about them.
     let writing = [names.propose.as_str(), names.propose_update.as_str(), names.review.as_str()];
     let tool = |definition: &Definition| tool(definition, &always, &writing, runs(session, &definition.name));
-    session.tools().iter().map(tool).collect()
+    session.tools_beside(catalog_is_cut).iter().map(tool).collect()
 }
 
 /// Returns whether the tool `name` runs code of a skill.

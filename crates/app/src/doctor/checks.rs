@@ -49,6 +49,7 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     checks.index(&workspace, library);
     checks.store(&workspace);
     checks.sandboxes(&workspace);
+    checks.proposals(&workspace.settings);
     checks.following(&workspace);
     checks.library(&workspace, library);
     checks.records(&workspace, library);
@@ -81,6 +82,16 @@ impl Checks {
 
     pub(super) fn info(&mut self, topic: &'static str, message: impl Into<String>) {
         self.add(Status::Info, topic, message, None);
+    }
+
+    /// Says if agents are offered tools to propose changes.
+    fn proposals(&mut self, settings: &Settings) {
+        if settings.session.tools.propose_tools {
+            return self.ok("proposals", "agents are offered tools to propose changes of skills");
+        }
+        let hint = "set `proposals.offer = true` in your user configuration to offer them";
+        let message = "agents are not offered tools to propose changes of skills";
+        self.add(Status::Info, "proposals", message, Some(hint));
     }
 
     fn environment(&mut self, env: &Env) {

@@ -196,7 +196,9 @@ impl AgentParser<'_> {
         match AGENT_KEYS.iter().find(|known| known.name == key) {
             Some(known) => {
                 let takes = match known.name {
-                    "tools.offer" => format!("all, minimal, or a list of {}", tool_words().join(", ")),
+                    "tools.offer" => {
+                        format!("needed, all, minimal, or a list of {}", tool_words().join(", "))
+                    }
                     "tools.hide_args" => format!("a list of {}", OPTIONAL_ARGUMENTS.join(", ")),
                     _ => known.takes.replace('`', ""),
                 };

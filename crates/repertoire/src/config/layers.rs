@@ -24,7 +24,7 @@ use crate::tool::OfferedTools;
 
 /// The keys that ask for tools when they are set, whichever tools the profile offers.
 const ASKING_KEYS: [(&str, &[&str]); 2] =
-    [("proposals.mode", &["propose_skill", "propose_skill_update"]), ("tools.unload", &["unload_skill"])];
+    [("proposals.offer", &["propose_skill", "propose_skill_update"]), ("tools.unload", &["unload_skill"])];
 
 impl Settings {
     /// Loads the settings: the project's file, the user's file, and overrides on top of the chosen profile.

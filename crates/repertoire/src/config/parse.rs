@@ -251,7 +251,7 @@ impl Parser<'_> {
             ValueKind::Word(words) => words(),
             ValueKind::Profile => PROFILES.to_vec(),
             ValueKind::Severity => SEVERITIES.iter().map(|(word, _)| *word).collect(),
-            ValueKind::OfferedTools => vec!["all", "minimal"],
+            ValueKind::OfferedTools => vec!["needed", "all", "minimal"],
             _ => Vec::new(),
         };
         let near = value.get_ref().as_str().and_then(|word| nearest(word, words));
@@ -406,7 +406,7 @@ mod tests {
         }
         let (_, offered) = parse("agents.a.tools.offer = [\"nope\"]", Path::new(""), &FileTrust::Whole);
         let help = offered[0].help.as_deref().unwrap();
-        assert!(help.starts_with("it takes all, minimal, or a list of call_skill_tool, "), "{help}");
+        assert!(help.starts_with("it takes needed, all, minimal, or a list of call_skill_tool, "), "{help}");
         assert_eq!(faults("[agents.\"a b\"]"), ["`a b` is not a valid name for an agent"]);
         assert_eq!(faults("agents.a = 1"), ["`agents.a` is a table of keys"]);
         assert_eq!(faults("agents = 1"), ["`agents` is a table of keys and has no value of its own"]);

@@ -164,7 +164,7 @@ mod tests {
             OfferedTools::Preset(tools) => tools.into_iter().collect::<Vec<_>>().join(" "),
             other => format!("{other:?}"),
         };
-        assert_eq!(offered("standard"), "All");
+        assert_eq!(offered("standard"), "Needed(None)");
         assert_eq!(offered("bernstein"), "");
         assert_eq!(offered("yodoca"), "list_skills propose_skill_update read_skill_file");
         assert_eq!(offered("helix"), "read_skill_file");

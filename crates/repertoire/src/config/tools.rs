@@ -37,16 +37,18 @@ pub(super) fn is_line(text: &str) -> bool {
 pub(super) fn offered(value: &DeValue<'_>) -> Option<OfferedTools> {
     match value {
         DeValue::String(word) if word == "all" => Some(OfferedTools::All),
+        DeValue::String(word) if word == "needed" => Some(OfferedTools::Needed(None)),
         DeValue::String(word) if word == "minimal" => Some(OfferedTools::Minimal),
         DeValue::Array(_) => listed(value, &tool_words()).map(OfferedTools::Only),
         _ => None,
     }
 }
 
-/// Returns the tools that `word` stands for: `all`, `minimal`, or names with commas between them.
+/// Returns the tools that `word` stands for: `needed`, `all`, `minimal`, or names with commas between them.
 pub(super) fn offered_word(word: &str) -> Option<OfferedTools> {
     match word {
         "all" => Some(OfferedTools::All),
+        "needed" => Some(OfferedTools::Needed(None)),
         "minimal" => Some(OfferedTools::Minimal),
         names => known_words(names, &tool_words()).map(OfferedTools::Only),
     }

@@ -235,7 +235,20 @@ impl Session {
         (details.skill, details.source, details.identity) = (named.skill, named.source, named.identity);
     }
 
-    /// Returns `true` if the built-in tool `canonical` is offered.
+    /// Returns `true` if the model sees the built-in tool `canonical`.
+    pub(super) fn is_shown(&self, canonical: &str, catalog_is_cut: bool) -> bool {
+        let is_needed = match canonical {
+            // Without it, `read_skill_file` lists directories.
+            "list_skill_files" => false,
+            "list_skills" | "search_skills" => catalog_is_cut,
+            "unload_skill" => self.skill_tools().are_offered(),
+            "propose_skill" | "propose_skill_update" => self.options().tools.propose_tools,
+            _ => true,
+        };
+        self.is_on(canonical) && (is_needed || !self.options().tools.offered.are_by_need())
+    }
+
+    /// Returns `true` if the built-in tool `canonical` can be called.
     pub(super) fn is_on(&self, canonical: &str) -> bool {
         let options = self.options();
         if !options.tools.offered.includes(canonical) {

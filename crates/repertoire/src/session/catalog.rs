@@ -41,7 +41,7 @@ impl Session {
     pub fn catalog(&self) -> PinnedCatalog {
         self.follow();
         let mut state = self.ranked_state();
-        let mut options = self.catalog_options();
+        let mut options = self.own_catalog_options();
         options.ranking = state.ranking.as_ref().map(|ranking| ranking.to_catalog());
         let snapshot = state.pinned.number();
         if self.options().show_loaded {
@@ -100,6 +100,28 @@ impl Session {
         options
     }
 
+    /// Returns how the session's own catalog is written.
+    fn own_catalog_options(&self) -> CatalogOptions {
+        let mut options = self.catalog_options();
+        if !self.catalog_is_cut && self.options().tools.offered.are_by_need() {
+            (options.search_tool, options.list_tool) = (None, None);
+        }
+        options
+    }
+
+    /// Returns `true` if the catalog of a session that opens leaves out descriptions or names.
+    pub(super) fn cuts_catalog(&self) -> bool {
+        let mut options = self.catalog_options();
+        let Some(budget) = options.budget_tokens else { return false };
+        let pinned = Arc::clone(&self.state().pinned);
+        // A skill is at least a token.
+        if self.lookup().offered(&pinned).nth(budget).is_some() {
+            return true;
+        }
+        options.over_budget = OverBudget::Verbatim;
+        self.rendered(&pinned, options).is_some_and(|catalog| catalog.report.over_budget)
+    }
+
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {
         self.rendered(snapshot, options).map(|catalog| catalog.text).unwrap_or_default()
     }
@@ -127,10 +149,18 @@ impl Session {
     ///
     /// Without skills there are no built-in tools, only those of the host. Tools of loaded skills are listed
     /// only with another [exposure](ToolExposure) than the default.
+    ///
+    /// Tools that are [offered by need](OfferedTools::Needed) are settled when the session opens.
     pub fn tools(&self) -> Arc<[Definition]> {
+        self.tools_beside(self.catalog_is_cut)
+    }
+
+    /// Returns the definitions of the tools, for a host that writes the catalog itself and leaves descriptions
+    /// or names out of it if `catalog_is_cut`.
+    pub fn tools_beside(&self, catalog_is_cut: bool) -> Arc<[Definition]> {
         self.follow();
         let pinned = Arc::clone(&self.state().pinned);
-        let mut definitions = self.defined(&pinned);
+        let mut definitions = self.defined(&pinned, catalog_is_cut);
         definitions.extend(self.exposed());
         if self.options().running.exposure == ToolExposure::Dynamic {
             definitions.sort_by(|a, b| a.name.cmp(&b.name));
@@ -169,7 +199,7 @@ impl Session {
     }
 
     /// Returns the definitions of the tools that do not depend on loaded skills, sorted by name.
-    fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
+    fn defined(&self, snapshot: &Snapshot, catalog_is_cut: bool) -> Vec<Definition> {
         let options = self.options();
         let mut definitions: Vec<Definition> = Vec::new();
         if self.lookup().offered(snapshot).next().is_some() {
@@ -179,7 +209,7 @@ impl Session {
             let skills = lists.then_some(names.as_slice());
             let context = DefinitionContext { options, skills };
             let is_told = |canonical: &str| {
-                self.is_on(canonical)
+                self.is_shown(canonical, catalog_is_cut)
                     && (canonical != "call_skill_tool" || options.running.exposure == ToolExposure::Stable)
             };
             let tools = BUILTINS.iter().filter(|tool| is_told(tool.canonical));

@@ -125,6 +125,8 @@ pub struct Session {
     /// The host's parts of the system prompt.
     fragments: Vec<Fragment>,
     pub(super) wording: Wording,
+    /// Its catalog left out descriptions or names when it was opened.
+    pub(super) catalog_is_cut: bool,
     /// The skills that the client reads from files by itself, once that is known.
     pub(super) left_to_client: OnceLock<BTreeSet<SkillName>>,
     state: Mutex<SessionState>,
@@ -191,7 +193,7 @@ impl Session {
         let names = bound.iter().map(|skill| skill.name.to_string()).collect();
         let fragments = Vec::new();
         let left_to_client = OnceLock::new();
-        let session = Self {
+        let mut session = Self {
             library,
             id,
             agent,
@@ -200,9 +202,15 @@ impl Session {
             bound: names,
             fragments,
             wording,
+            catalog_is_cut: false,
             left_to_client,
             state,
         };
+        if session.options.tools.offered.are_by_need() && session.cuts_catalog() {
+            session.catalog_is_cut = true;
+            session.wording.list =
+                Some(session.options.tools.names.list.clone()).filter(|_| session.is_on("list_skills"));
+        }
         // A session that keeps no account may show its clients no prompt at all.
         if is_kept {
             session.record().prompt_shown(&bound);

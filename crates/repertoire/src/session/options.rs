@@ -8,7 +8,9 @@ use repertoire_model::ledger::Reload;
 use repertoire_model::words;
 
 use crate::event::Surface;
-use crate::tool::{AgentTools, ArgumentNames, OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
+use crate::tool::{
+    AgentTools, ArgumentNames, FILE_ARGUMENT, OPTIONAL_ARGUMENTS, OfferedTools, SELDOM_NEEDED, ToolNames,
+};
 
 /// The default limit of names that a schema lists.
 pub const ENUM_LIMIT: usize = 100;
@@ -182,7 +184,7 @@ repertoire_model::options! {
     #[non_exhaustive]
     pub struct ToolOptions {
         /// The built-in tools that are offered, where they can do something.
-        pub offered: OfferedTools,
+        pub offered: OfferedTools = OfferedTools::Needed(None),
         /// The optional arguments that the schemas of tools do not show, by usual name.
         pub hidden_arguments: BTreeSet<String>,
         /// The descriptions of built-in tools that differ from the usual ones, by the usual names of the tools.
@@ -197,6 +199,8 @@ repertoire_model::options! {
         pub bucket_arguments: bool = true,
         /// Offers a tool to unload skills.
         pub unload_tool: bool = true,
+        /// Shows the tools to propose changes of skills where tools are offered by need, if the library has a proposer.
+        pub propose_tools: bool,
         /// The most names that a schema lists; 0 lists none.
         pub enum_limit: usize = ENUM_LIMIT,
         /// The most bytes of a file that one call reads.
@@ -280,10 +284,12 @@ impl SessionOptions {
         ];
         let usual =
             arguments.into_iter().find(|(name, _)| *name == argument).map_or(argument, |(_, usual)| usual);
-        match self.tools.offered {
-            OfferedTools::Minimal => OPTIONAL_ARGUMENTS.contains(&usual),
-            _ => self.tools.hidden_arguments.contains(usual),
-        }
+        let is_without = match self.tools.offered {
+            OfferedTools::Minimal => usual != FILE_ARGUMENT && OPTIONAL_ARGUMENTS.contains(&usual),
+            OfferedTools::Needed(_) => SELDOM_NEEDED.contains(&usual),
+            _ => false,
+        };
+        is_without || self.tools.hidden_arguments.contains(usual)
     }
 
     /// Returns the name of the tool with the usual name `tool`, if it is offered.
@@ -291,18 +297,29 @@ impl SessionOptions {
         self.tools.offered.includes(tool).then(|| self.tools.names.configured(tool).to_owned())
     }
 
+    /// Returns the name of the tool with the usual name `tool`, if every session shows it.
+    fn always_offered_name(&self, tool: &str) -> Option<String> {
+        self.offered_name(tool).filter(|_| !self.tools.offered.are_by_need())
+    }
+
     /// Returns the words that answers are written with; a tool that is not offered is not named.
     pub fn wording(&self) -> Wording {
+        let ToolOptions { names, arguments, .. } = &self.tools;
+        let (read_file, skill, path) = if self.tools.offered.load_reads_files() {
+            (Some(names.load.clone()), &arguments.name, FILE_ARGUMENT)
+        } else {
+            (self.offered_name("read_skill_file"), &arguments.skill, arguments.path.as_str())
+        };
         Wording {
-            load: self.tools.names.load.clone(),
-            name: self.tools.arguments.name.clone(),
-            read_file: self.offered_name("read_skill_file"),
-            skill: self.tools.arguments.skill.clone(),
-            path: self.tools.arguments.path.clone(),
+            load: names.load.clone(),
+            name: arguments.name.clone(),
+            read_file,
+            skill: skill.clone(),
+            path: path.to_owned(),
             start_line: self.tools.arguments.start_line.clone(),
             end_line: self.tools.arguments.end_line.clone(),
-            list_files: self.offered_name("list_skill_files"),
-            list: self.offered_name("list_skills"),
+            list_files: self.always_offered_name("list_skill_files"),
+            list: self.always_offered_name("list_skills"),
             call: None,
             run_script: None,
             approve: self.running.approve_command.clone(),
@@ -316,7 +333,7 @@ impl SessionOptions {
         let mut options = self.catalog.clone();
         options.tool_name = self.tools.names.load.clone();
         options.name_argument = self.tools.arguments.name.clone();
-        options.file_tool = self.offered_name("read_skill_file");
+        options.file_tool = self.always_offered_name("read_skill_file");
         options.search_tool = self.offered_name("search_skills");
         options.list_tool = self.offered_name("list_skills");
         options
@@ -341,7 +358,7 @@ impl SessionOptions {
     fn clash_of_arguments(&self) -> Option<&str> {
         let ArgumentNames { name, skill, path, start_line, end_line } = &self.tools.arguments;
         let tools: [&[&str]; 5] = [
-            &["reference", "script", "asset", "force", name],
+            &["reference", "script", "asset", "force", FILE_ARGUMENT, start_line, end_line, name],
             &["directory", skill],
             &[skill, path, start_line, end_line],
             &["tool", "arguments", skill],

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use super::arguments::{Arguments, Parameter, quoted};
 use super::builtin::{Builtin, DefinitionContext, skill_name};
 use super::definition::{object, text};
-use super::names::SKILL_ALIASES;
+use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
 use super::read_skill_file;
 use super::reply::{CallResult, EventDetails, ToolReply};
+use super::surface::FILE_ARGUMENT;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::registry::Entry;
@@ -30,6 +31,10 @@ pub(crate) const TOOL: Builtin =
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let name = context.options.tools.arguments.name.as_str();
     let mut properties = vec![(name, skill_name(context))];
+    if context.options.tools.offered.load_reads_files() {
+        let description = "Path of a file of the skill to return instead, such as references/guide.md";
+        properties.push((FILE_ARGUMENT, text(description)));
+    }
     if context.options.tools.bucket_arguments {
         properties.push(("reference", text("Return this file of references/ instead")));
         properties.push(("script", text("Return the text of this file of scripts/ instead; nothing is run")));
@@ -48,6 +53,8 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
 struct LoadArguments<'a> {
     skill: &'a str,
     files: Vec<(FileKind, &'a str)>,
+    /// The arguments for a file by its path, and its lines.
+    file: Option<(&'a str, LineRange)>,
     force: bool,
 }
 
@@ -59,6 +66,9 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         };
         let entry = session.lookup().find(asked.skill).await?;
         let mut details = EventDetails::of(&entry);
+        if let Some((path, lines)) = asked.file {
+            return read_skill_file::reply(session, &entry, asked.skill, path, lines).await;
+        }
         let answer = match asked.files.as_slice() {
             files @ [_, ..] => bucket(session, &entry, files, &mut details).await,
             [] => session.loads().load(&entry, asked.force).await.map(|loaded| {
@@ -111,14 +121,28 @@ fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<LoadArgument
     if options.tools.bucket_arguments {
         parameters.extend(BUCKETS.map(|(_, parameter)| parameter));
     }
+    let names = &options.tools.arguments;
+    let file = Parameter { name: FILE_ARGUMENT, aliases: PATH_ALIASES };
+    let start = Parameter { name: &names.start_line, aliases: START_ALIASES };
+    let end = Parameter { name: &names.end_line, aliases: END_ALIASES };
+    if options.tools.offered.load_reads_files() {
+        parameters.extend([file, start, end]);
+    }
     arguments.only(&parameters)?;
     let skill = arguments.skill(&name)?;
+    // Some models fill in every argument.
+    let file = match arguments.text(&file)?.filter(|file| !file.trim().is_empty()) {
+        Some(file) if options.tools.offered.load_reads_files() => {
+            Some((file, read_skill_file::lines(&arguments, &start, &end)?))
+        }
+        _ => None,
+    };
     let mut files = Vec::new();
     for (kind, parameter) in &BUCKETS {
         let written = arguments.text(parameter)?.filter(|_| options.tools.bucket_arguments);
         files.extend(written.map(|written| (*kind, written)));
     }
-    Ok(LoadArguments { skill, files, force: arguments.switch(&FORCE)? })
+    Ok(LoadArguments { skill, files, file, force: arguments.switch(&FORCE)? })
 }
 
 /// Returns the files that were requested by their kinds, all of them or none.

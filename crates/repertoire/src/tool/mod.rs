@@ -34,6 +34,6 @@ pub use names::{ArgumentNames, ToolNames, reserved_names};
 pub(crate) use read_skill_file::recorded_path;
 pub(crate) use reply::{CallFailure, CallResult};
 pub use reply::{EventDetails, ToolReply};
-pub(crate) use surface::OPTIONAL_ARGUMENTS;
 pub use surface::{AgentTools, OfferedTools};
+pub(crate) use surface::{FILE_ARGUMENT, OPTIONAL_ARGUMENTS, SELDOM_NEEDED};
 pub(crate) use table::BUILTINS;

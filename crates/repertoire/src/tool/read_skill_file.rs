@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::arguments::{Arguments, Parameter, bad, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text as text_schema};
+use super::list_skill_files;
 use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
 use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
@@ -34,7 +35,8 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
         (names.start_line.as_str(), line("First line to read")),
         (names.end_line.as_str(), line("Last line to read")),
     ];
-    let description = "Read a text file of a skill, not of the project. Reading a script does not run it.";
+    let description =
+        "Read a text file of a loaded skill, not of the project. Reading a script does not run it.";
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 
@@ -48,16 +50,35 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     Box::pin(async move {
         let asked = parse(session, arguments)?;
         let entry = session.lookup().find(asked.skill).await?;
-        let mut details = EventDetails { file: Some(recorded_path(asked.path)), ..EventDetails::of(&entry) };
-        match read(session, &entry, asked.path, asked.lines).await {
-            Ok(file) => {
-                details.tokens = session.loads().price(&file.text);
-                details.digest = Some(Digest::of(file.text.as_bytes()));
-                Ok(ToolReply { answer: Answer::File(file), details })
-            }
-            Err(kind) => Err(CallFailure::of(asked.skill, kind, details)),
-        }
+        reply(session, &entry, asked.skill, asked.path, asked.lines).await
     })
+}
+
+/// Answers the request of a model that calls the skill `asked` and its file `path`. If no other tool lists
+/// files, a directory is answered with the list of files below it.
+pub(super) async fn reply(
+    session: &Session,
+    entry: &Entry,
+    asked: &str,
+    path: &str,
+    lines: LineRange,
+) -> CallResult {
+    let mut details = EventDetails { file: Some(recorded_path(path)), ..EventDetails::of(entry) };
+    match read(session, entry, path, lines).await {
+        Ok(file) => {
+            details.tokens = session.loads().price(&file.text);
+            details.digest = Some(Digest::of(file.text.as_bytes()));
+            Ok(ToolReply { answer: Answer::File(file), details })
+        }
+        Err(kind) => {
+            let is_directory =
+                matches!(kind, FaultKind::IsDirectory { .. }) || matches!(&*tidy(path), "." | "");
+            if is_directory && session.options().wording().list_files.is_none() {
+                return list_skill_files::reply(session, entry, asked, Some(path)).await;
+            }
+            Err(CallFailure::of(asked, kind, details))
+        }
+    }
 }
 
 fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<ReadArguments<'a>, FaultKind> {
@@ -67,11 +88,21 @@ fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<ReadArgument
     let start = Parameter { name: &names.start_line, aliases: START_ALIASES };
     let end = Parameter { name: &names.end_line, aliases: END_ALIASES };
     arguments.only(&[skill, path, start, end])?;
-    let lines = LineRange::new(arguments.line(&start)?, arguments.line(&end)?);
-    if lines.is_empty() {
-        return Err(bad(&names.end_line, &format!("a line not before `{}`", names.start_line)));
-    }
+    let lines = lines(&arguments, &start, &end)?;
     Ok(ReadArguments { skill: arguments.skill(&skill)?, path: arguments.required_text(&path)?, lines })
+}
+
+/// Returns the lines that the arguments `start` and `end` ask for.
+pub(super) fn lines(
+    arguments: &Arguments<'_>,
+    start: &Parameter<'_>,
+    end: &Parameter<'_>,
+) -> Result<LineRange, FaultKind> {
+    let lines = LineRange::new(arguments.line(start)?, arguments.line(end)?);
+    if lines.is_empty() {
+        return Err(bad(end.name, &format!("a line not before `{}`", start.name)));
+    }
+    Ok(lines)
 }
 
 /// Returns the lines `lines` of the file that a model calls `written`.

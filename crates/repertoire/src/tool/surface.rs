@@ -11,8 +11,26 @@ const LOAD: &str = "load_skill";
 const ASKED_FOR: [&str; 3] = ["call_skill_tool", "review_skill_proposals", "run_skill_script"];
 
 /// The arguments that a schema can do without: models that give them are understood nevertheless.
-pub(crate) const OPTIONAL_ARGUMENTS: [&str; 10] =
-    ["asset", "directory", "end_line", "force", "limit", "query", "reference", "script", "start_line", "tag"];
+pub(crate) const OPTIONAL_ARGUMENTS: [&str; 11] = [
+    "asset",
+    "directory",
+    "end_line",
+    "file",
+    "force",
+    "limit",
+    "query",
+    "reference",
+    "script",
+    "start_line",
+    "tag",
+];
+
+/// The argument of `load_skill` for a file of the skill.
+pub(crate) const FILE_ARGUMENT: &str = "file";
+
+/// The arguments that schemas leave out where tools are offered by need; answers name them where they help.
+pub(crate) const SELDOM_NEEDED: [&str; 6] =
+    ["asset", "end_line", "force", "reference", "script", "start_line"];
 
 /// The built-in tools that a model is offered, out of those of its library.
 ///
@@ -25,10 +43,13 @@ pub(crate) const OPTIONAL_ARGUMENTS: [&str; 10] =
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum OfferedTools {
-    /// All of them; the default.
+    /// All of them.
     #[default]
     All,
-    /// `load_skill` alone, with the name of a skill as its only argument.
+    /// The tools that a session needs, out of the tools with these usual names if there is a list. The others
+    /// answer when they are called. It is the default of sessions.
+    Needed(Option<BTreeSet<String>>),
+    /// `load_skill` alone, with the name of a skill and a file of it as its only arguments.
     Minimal,
     /// `load_skill` and those with these usual names.
     Only(BTreeSet<String>),
@@ -43,9 +64,20 @@ impl OfferedTools {
         match self {
             Self::All => true,
             Self::Minimal => tool == LOAD,
+            Self::Needed(limit) => tool == LOAD || limit.as_ref().is_none_or(|tools| tools.contains(tool)),
             Self::Only(tools) => tool == LOAD || tools.contains(tool),
             Self::Preset(tools) => tool == LOAD || tools.contains(tool) || ASKED_FOR.contains(&tool),
         }
+    }
+
+    /// Returns `true` if the session decides which of them its model sees.
+    pub(crate) fn are_by_need(&self) -> bool {
+        matches!(self, Self::Needed(_))
+    }
+
+    /// Returns `true` if `load_skill` reads the files of skills, too, because no other tool does.
+    pub fn load_reads_files(&self) -> bool {
+        *self == Self::Minimal
     }
 
     /// Returns `true` if the tool with the usual name `tool` is in a list of them.
@@ -59,6 +91,13 @@ impl OfferedTools {
         match (self, limit) {
             (Self::Minimal, _) | (_, Self::Minimal) => Self::Minimal,
             (Self::All, other) | (other, Self::All) => other.clone(),
+            (Self::Needed(None), Self::Only(other)) | (Self::Only(other), Self::Needed(None)) => {
+                Self::Needed(Some(other.clone()))
+            }
+            (Self::Needed(None), other) | (other, Self::Needed(None)) => other.clone(),
+            (Self::Needed(Some(own)), limit) | (limit, Self::Needed(Some(own))) => {
+                Self::Needed(Some(own.iter().filter(|tool| limit.includes(tool)).cloned().collect()))
+            }
             (Self::Preset(own), Self::Preset(limit)) => Self::Preset(own & limit),
             (Self::Only(own), limit) | (limit, Self::Only(own)) => {
                 Self::Only(own.iter().filter(|tool| limit.includes(tool)).cloned().collect())
@@ -69,7 +108,7 @@ impl OfferedTools {
     /// Returns the tools that an agent is offered with the choice `own`, where `self` is the choice of the library.
     pub(crate) fn of_agent(&self, own: &Self) -> Self {
         match (self, own) {
-            (Self::Preset(_), Self::Minimal | Self::Only(_)) => own.clone(),
+            (Self::Preset(_) | Self::Needed(None), Self::Minimal | Self::Only(_)) => own.clone(),
             _ => own.within(self),
         }
     }

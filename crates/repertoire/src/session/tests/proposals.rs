@@ -20,7 +20,10 @@ fn session(library: &SkillDirectory, mode: ProposalMode, agent: Agent) -> (Sessi
     let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
     let proposer = Arc::new(Proposer::new(lazy, rules));
     let name = agent.name.clone();
-    let opened = block_on(library.builder().agent(agent).proposer(proposer).open()).unwrap();
+    let mut options = SessionOptions::default();
+    options.tools.propose_tools = true;
+    let builder = library.builder().agent(agent).proposer(proposer).session_options(options);
+    let opened = block_on(builder.open()).unwrap();
     (block_on(opened.open_session(&SessionRequest::of(&name))).unwrap(), store)
 }
 

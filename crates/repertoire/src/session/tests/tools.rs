@@ -162,18 +162,7 @@ fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
     let opened = block_on(library.builder().tool(Clock).open()).unwrap();
     let session = block_on(opened.session()).unwrap();
     let names: Vec<String> = session.tools().iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!(
-        names,
-        [
-            "clock",
-            "list_skill_files",
-            "list_skills",
-            "load_skill",
-            "read_skill_file",
-            "search_skills",
-            "unload_skill"
-        ]
-    );
+    assert_eq!(names, ["clock", "load_skill", "read_skill_file"]);
     assert_eq!(block_on(session.call("clock", &json!({}))).text(), "noon");
     assert!(!session.catalog().text.contains("<name>clock</name>"), "a skill named like a tool is set aside");
     for name in ["load_skill", "search_skills", "call_skill_tool"] {
@@ -428,12 +417,48 @@ fn names_of(session: &Session) -> Vec<String> {
     session.tools().iter().map(|tool| tool.name.clone()).collect()
 }
 
+#[test]
+fn tools_come_by_need_and_stay_for_the_session() {
+    let library = SkillDirectory::new(&["git", "pdf"]);
+    library.write("git/references/guide.md", "one\n");
+    let session = library.session_with(SessionOptions::default());
+    assert_eq!(names_of(&session), ["load_skill", "read_skill_file"]);
+    // A tool that is only not needed answers.
+    for (tool, arguments) in [
+        ("list_skills", json!({})),
+        ("list_skill_files", json!({"skill": "git"})),
+        ("read_skill_file", json!({"skill": "git", "path": "references"})),
+        ("load_skill", json!({"name": "git", "reference": "guide.md"})),
+    ] {
+        let reply = block_on(session.call(tool, &arguments));
+        assert!(!reply.is_error(), "{}", reply.text());
+    }
+    // The catalog is cut from the start, or has become too long.
+    let mut options = SessionOptions::default();
+    options.catalog.budget_tokens = Some(400);
+    let session = library.session_with(options.clone());
+    assert_eq!(names_of(&session), ["load_skill", "read_skill_file"]);
+    let many: Vec<String> = (0..40).map(|number| format!("skill-{number}")).collect();
+    for name in &many {
+        library.write(
+            &format!("{name}/SKILL.md"),
+            &format!("---\nname: {name}\ndescription: Does things.\n---\n# A\n"),
+        );
+    }
+    let later = block_on(session.refresh());
+    assert!(!later.text.contains("list_skills"), "{}", later.text);
+    assert_eq!(names_of(&session), ["load_skill", "read_skill_file"]);
+    let session = library.session_with(options);
+    assert_eq!(names_of(&session), ["list_skills", "load_skill", "read_skill_file"]);
+    assert!(session.catalog().text.contains("list_skills"), "{}", session.catalog().text);
+}
+
 fn only(tools: &[&str]) -> OfferedTools {
     OfferedTools::Only(tools.iter().map(|tool| (*tool).to_owned()).collect())
 }
 
 #[test]
-fn h30_the_minimal_surface_is_load_skill_with_a_name() {
+fn h30_the_minimal_surface_is_load_skill_with_a_name_and_a_file() {
     let names = ["docx", "git", "mail", "pdf", "search", "shell", "web", "xlsx"];
     let library = SkillDirectory::new(&names);
     library.write("git/references/guide.md", "one\n");
@@ -447,13 +472,24 @@ fn h30_the_minimal_surface_is_load_skill_with_a_name() {
     assert_eq!(load.name, "load_skill");
     let schema = json!({
         "type": "object",
-        "properties": {"name": {"type": "string", "description": "Skill name from the catalog"}},
+        "properties": {
+            "name": {"type": "string", "description": "Skill name from the catalog"},
+            "file": {
+                "type": "string",
+                "description": "Path of a file of the skill to return instead, such as references/guide.md",
+            },
+        },
         "required": ["name"],
         "additionalProperties": false,
     });
     assert_eq!(load.input_schema, schema);
     let text = super::load(&session, "git");
     assert!(is_body(&text) && !text.contains("read_skill_file") && !text.contains("list_skill"), "{text}");
+    assert!(text.contains(r#"Read a file with `load_skill` {"file":"…","name":"git"}."#), "{text}");
+    for (file, expect) in [("references/guide.md", "one"), ("references", "references/guide.md")] {
+        let reply = block_on(session.call("load_skill", &json!({"name": "git", "file": file})));
+        assert!(!reply.is_error() && reply.text().contains(expect), "{}", reply.text());
+    }
     for tool in ["read_skill_file", "list_skills", "unload_skill"] {
         let reply = block_on(session.call(tool, &json!({"skill": "git", "path": "references/guide.md"})));
         assert!(reply.is_error() && reply.text().contains("no tool"), "{}", reply.text());
@@ -468,12 +504,14 @@ fn h30_the_minimal_surface_is_load_skill_with_a_name() {
         counted / 10 * 10
     };
     // These figures are in docs/guides/agents-and-roles.md.
-    assert_eq!((tokens(&library.session()), tokens(&session)), (570, 50));
+    assert_eq!((tokens(&library.session()), tokens(&session)), (230, 70));
     // This one is in docs/guides/improving-skills.md.
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let proposer = Arc::new(Proposer::new(LazyStore::from(store), ProposalRules::default()));
-    let opened = block_on(library.builder().proposer(proposer).open()).unwrap();
-    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 570, 190);
+    let mut options = SessionOptions::default();
+    options.tools.propose_tools = true;
+    let opened = block_on(library.builder().proposer(proposer).session_options(options).open()).unwrap();
+    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 230, 190);
 }
 
 #[test]
@@ -604,7 +642,7 @@ fn h29_a_host_with_its_own_handlers_gets_the_schemas_of_loaded_skills() {
     let tools = session.tools();
     assert_eq!(names_of(&session), ["fill", "load_skill", "merge"]);
     let name = json!({"type": "string", "description": "Skill name from the menu"});
-    assert_eq!(tools[1].input_schema["properties"], json!({"name": name}));
+    assert_eq!(tools[1].input_schema["properties"]["name"], name);
     assert_eq!(
         (tools[0].description.as_str(), &tools[0].input_schema),
         ("Fills.", &json!({"type": "object"}))
@@ -654,13 +692,14 @@ fn the_rest_of_a_file_is_offered_by_a_tool_that_the_model_has() {
     let asked = json!({"name": "alpha", "reference": "big.md"});
     for (offered, expect) in [
         (OfferedTools::All, "To read on, call read_skill_file with start_line=3."),
-        (OfferedTools::Minimal, "The rest cannot be read with the tools that you have."),
+        (OfferedTools::Minimal, "To read on, call load_skill with start_line=3."),
+        (only(&[]), "The rest cannot be read with the tools that you have."),
     ] {
         let session = library.session_with(options(offered));
         let text = block_on(session.call("load_skill", &asked)).text().to_owned();
         assert!(text.contains(expect), "{text}");
     }
-    let session = library.session_with(options(OfferedTools::Minimal));
+    let session = library.session_with(options(only(&[])));
     let unknown = block_on(session.call("load_skill", &json!({"name": "alpha", "start_line": 3})));
     assert!(unknown.is_error() && !unknown.text().contains("force"), "{}", unknown.text());
     assert!(!unknown.text().contains("asset`"), "{}", unknown.text());
