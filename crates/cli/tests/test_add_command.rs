@@ -754,3 +754,44 @@ fn no_link_is_made_for_a_client_that_reads_the_skill_under_another_name() {
     );
     assert!(!other_name.is_symlink(), "a link that leads nowhere is not left");
 }
+
+#[test]
+fn the_samples_are_added_out_of_the_program() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["list"]);
+    for command in ["`rep doctor --verbose`", "`rep new my-skill`", "`rep add samples`"] {
+        assert!(run.stderr.contains(command), "{}", run.stderr);
+    }
+    let some = sandbox.json(&["add", "samples", "--skill", "git", "--yes", "--json"]);
+    assert_eq!(some["skills"].as_array().unwrap().len(), 1);
+    let all = sandbox.json(&["add", "samples", "--yes", "--json"]);
+    assert!(all["skills"].as_array().unwrap().len() > 20 && all["source"] == "samples", "{all}");
+    assert!(sandbox.project().join(".agents/skills/backend/SKILL.md").is_file());
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).code, 0);
+    assert_eq!(sandbox.run(&["remove", "samples", "--yes"]).code, 0);
+    assert!(!sandbox.project().join(".agents/skills/backend").exists());
+    // A directory of that name is a path.
+    sandbox.write("samples/own/SKILL.md", skill("own", "x\n"));
+    let run = sandbox.run(&["add", "samples", "--list"]);
+    assert!(
+        run.stdout.contains("backend") && run.stderr.contains("the directory is ./samples"),
+        "{}",
+        run.stderr
+    );
+    assert!(sandbox.run(&["add", "./samples", "--list"]).stdout.contains("own"));
+}
+
+#[test]
+fn a_branch_behind_an_at_sign_is_named() {
+    let repository = Repository::with_skills();
+    repository.git(&["branch", "stable"]);
+    let sandbox = empty_project();
+    // git takes the one repository for the other.
+    sandbox.write(
+        "../home/.gitconfig",
+        format!("[url \"{}\"]\n\tinsteadOf = https://github.com/owner/repo\n", repository.url()),
+    );
+    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@stable", "--yes"]).stderr, @"");
+    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@other", "--yes"]).stderr, @"");
+    assert_eq!(sandbox.run(&["add", "owner/repo#stable", "--yes"]).code, 0);
+}

@@ -1,6 +1,6 @@
 //! Tests of `rep new`.
 
-use crate::sandbox::{Sandbox, assert_run};
+use crate::sandbox::{Sandbox, assert_run, skill};
 
 #[cfg(unix)]
 #[test]
@@ -109,4 +109,17 @@ fn p7_a_template_has_all_sections() {
     ];
     assert_eq!(headings, expect);
     assert_eq!(sandbox.run(&["check", "--profile", "strict"]).code, 0);
+}
+
+#[test]
+fn a_new_skill_that_hides_another_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.write("../home/.claude/skills/sql/SKILL.md", skill("sql", "x\n"));
+    insta::assert_snapshot!(sandbox.run(&["new", "sql"]).stderr, @"");
+    sandbox.write(".claude/skills/pdf/SKILL.md", skill("pdf", "x\n"));
+    insta::assert_snapshot!(sandbox.run(&["new", "pdf", "--user"]).stderr, @"");
+    assert!(!sandbox.run(&["new", "other"]).stderr.contains("warning"));
+    // A broken configuration does not keep a skill from being made.
+    sandbox.write("repertoire.toml", "nonsense = [");
+    assert_eq!(sandbox.run(&["new", "another"]).code, 0);
 }

@@ -295,6 +295,18 @@ impl Env {
         self.get(USER).map(name).or(number)
     }
 
+    /// Returns the name of the user as people know it: that of [`Env::user_name`], or the login name if that is a number.
+    pub fn login_name(&self) -> Option<String> {
+        let name = self.user_name()?;
+        let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let login = accounts.lines().find_map(|line| {
+            let mut fields = line.split(':');
+            let login = fields.next()?;
+            (fields.nth(1)? == name).then(|| login.to_owned())
+        });
+        Some(login.unwrap_or(name))
+    }
+
     /// Returns the directory of the store.
     pub fn state_directory(&self) -> Option<PathBuf> {
         self.own_directory(STATE_DIR, XDG_STATE_HOME, ".local/state")
