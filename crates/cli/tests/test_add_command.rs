@@ -61,7 +61,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     assert_run!(sandbox.run(&["add", &url, "--skill", "pdf"]), @r#"
     exit 1
     --- stdout
-    pdf: Does pdf things well. Use when pdf is asked for.
+    pdf: Does pdf things well.
       2 files, 1 KiB, 29 tokens of instructions
       files: SKILL.md, scripts/run.sh
       scripts, not approved: scripts/run.sh
@@ -72,7 +72,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     assert_run!(sandbox.run(&["add", &url, "--skill", "pdf", "--yes"]), @r#"
     exit 0
     --- stdout
-    pdf: Does pdf things well. Use when pdf is asked for.
+    pdf: Does pdf things well.
       2 files, 1 KiB, 29 tokens of instructions
       files: SKILL.md, scripts/run.sh
       scripts, not approved: scripts/run.sh
@@ -402,7 +402,7 @@ fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
     assert_run!(sandbox.run(&["add", "./source", "--skill", "pdf", "--yes"]), @r#"
     exit 0
     --- stdout
-    pdf: Does pdf things well. Use when pdf is asked for.
+    pdf: Does pdf things well.
       1 file, 1 KiB, 22 tokens of instructions
     added pdf to .agents/skills/pdf
     --- stderr
@@ -693,7 +693,7 @@ fn plugins_of_a_marketplace_that_lie_elsewhere_are_named_with_a_safe_command() {
     assert_run!(run, @r#"
     exit 0
     --- stdout
-    csv: Does csv things well. Use when csv is asked for.
+    csv: Does csv things well.
       1 file, 1 KiB, 23 tokens of instructions
     added csv to .agents/skills/csv
     --- stderr
@@ -791,7 +791,14 @@ fn a_branch_behind_an_at_sign_is_named() {
         "../home/.gitconfig",
         format!("[url \"{}\"]\n\tinsteadOf = https://github.com/owner/repo\n", repository.url()),
     );
-    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@stable", "--yes"]).stderr, @"");
-    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@other", "--yes"]).stderr, @"");
+    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@stable", "--yes"]).stderr, @r"
+    error: the source has no skill `stable`
+    hint: it has: csv, pdf
+    hint: it has a branch or tag of this name: `rep add 'owner/repo#stable'`
+    ");
+    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@other", "--yes"]).stderr, @r"
+    error: the source has no skill `other`
+    hint: it has: csv, pdf
+    ");
     assert_eq!(sandbox.run(&["add", "owner/repo#stable", "--yes"]).code, 0);
 }

@@ -68,13 +68,14 @@ fn events_say_what_was_asked_for_in_vain_and_who_asked() {
 #[test]
 fn problems_stand_in_the_order_of_their_gravity_with_the_worst_of_each() {
     let world = World::new();
-    world.write("a-mild/SKILL.md", "---\nname: a-mild\ndescription: Does things.\n---\n");
-    world.write("z-bad/SKILL.md", "---\nname: z-bad\n---\nText.\n");
+    let mild = "---\nname: a-mild\ndescription: Helps with the many files of a project.\n---\nText.\n";
+    world.write("a-mild/SKILL.md", mild);
+    world.write("z-bad/SKILL.md", "---\nname: [\n---\nText.\n");
     let dashboard = Dashboard::of(world, |_| {});
     let page = dashboard.http().get("/skills?state=problems").1;
-    let (bad, mild) = (page.find("/skills/z-bad"), page.find("/skills/a-mild"));
+    let (bad, mild) = (page.find(">z-bad<"), page.find(">a-mild<"));
     assert!(bad.is_some() && mild.is_some() && bad < mild, "{page}");
-    assert!(page.contains("there is no `description`") || page.contains("description"), "{page}");
+    assert!(page.contains("the value of `name` is not valid YAML"), "{page}");
 }
 
 #[test]
@@ -260,7 +261,11 @@ fn skills_are_switched_in_the_list() {
     );
     assert!(!http.get("/skills?switched=beta&to=off").1.contains("is switched off"), "it is on");
     assert!(!http.get("/skills?switched=alpha&to=on").1.contains("is switched on"), "it is off");
-    assert!(http.get("/skills?switched=beta&to=on").1.contains("beta is switched on.<"));
+    assert!(http.get("/skills?switched=beta&to=on").1.contains("beta is switched on. <button form=\"undo\""));
+    assert!(
+        page.contains("<form id=\"undo\"") && page.contains("name=\"on\" value=\"true\"></form>"),
+        "{page}"
+    );
     for elsewhere in ["https%3A%2F%2Fevil.test%2Fskills", "%2F%2Fevil.test", "%2Fskills%3F%0d%0aX%3A%201"] {
         let (status, answer) = switch("true", elsewhere);
         assert_eq!(status, 303);

@@ -295,8 +295,9 @@ impl Env {
         self.get(USER).map(name).or(number)
     }
 
-    /// Returns the name of the user as people know it: that of [`Env::user_name`], or the login name if that is a number.
-    pub fn login_name(&self) -> Option<String> {
+    /// Returns the name of the user as people know it: that of [`Env::user_name`]; if that is a number, the login name, or the
+    /// name in git's settings of the user.
+    pub fn display_name(&self) -> Option<String> {
         let name = self.user_name()?;
         let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let login = accounts.lines().find_map(|line| {
@@ -304,7 +305,21 @@ impl Env {
             let login = fields.next()?;
             (fields.nth(1)? == name).then(|| login.to_owned())
         });
-        Some(login.unwrap_or(name))
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        Some(login.or_else(|| self.git_name().filter(|_| is_number)).unwrap_or(name))
+    }
+
+    /// Returns `user.name` of git's settings of the user.
+    fn git_name(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.home()?.join(".gitconfig")).ok()?;
+        let mut section = "";
+        text.lines().map(str::trim).find_map(|line| {
+            if line.starts_with('[') {
+                section = line;
+            }
+            let (key, value) = line.split_once('=').filter(|_| section == "[user]")?;
+            (key.trim() == "name").then(|| value.trim().trim_matches('"').to_owned())
+        })
     }
 
     /// Returns the directory of the store.

@@ -125,7 +125,7 @@ pub(crate) async fn list(ctx: &RequestContext, query: &SkillsQuery) -> Result<Sk
         Some("loads") => entries.sort_by_cached_key(|entry| std::cmp::Reverse(facts.loads(entry))),
         Some("tokens") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.tokens(&snapshot, entry))),
         Some("last_use") => entries.sort_by_cached_key(|entry| std::cmp::Reverse(facts.last_use(entry))),
-        Some("") | None if query.state.as_deref() == Some("problems") => {
+        Some("") | None if text.is_none() && query.state.as_deref() == Some("problems") => {
             let count = |entry: &&Entry, severity| {
                 std::cmp::Reverse(entry.diagnostics().filter(|found| found.severity == severity).count())
             };

@@ -31,7 +31,7 @@ impl Page {
     /// Returns the frame of a page of `section` for the sender.
     pub(super) async fn new(ctx: &RequestContext, section: &'static str, title: impl Into<String>) -> Self {
         let person = &ctx.options().person;
-        let login = ctx.options().workspace.as_ref().and_then(|workspace| workspace.env.login_name());
+        let login = ctx.options().workspace.as_ref().and_then(|workspace| workspace.env.display_name());
         let owner = (person.clone(), login.unwrap_or_else(|| text::actor(person).to_owned()));
         let mut page = Self {
             title: title.into(),

@@ -53,9 +53,3 @@ const HEADERS: [(HeaderName, &str); 5] = [
 pub(crate) fn not_opened() -> Response {
     (StatusCode::FORBIDDEN, HEADERS, Html(PAGE)).into_response()
 }
-
-/// Returns the page for an address that nothing has, which tells nothing of the library.
-pub(crate) fn not_found() -> Response {
-    let page = include_str!("../../web/templates/not_found.html");
-    (StatusCode::NOT_FOUND, HEADERS, Html(page)).into_response()
-}
