@@ -342,3 +342,26 @@ impl Env {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_shown_by_its_login_name_or_by_the_name_in_git() {
+        let home = tempfile::tempdir().unwrap();
+        let check = |user: &str, expect: &str| {
+            let variables = [("HOME", home.path().as_os_str()), ("USER", user.as_ref())];
+            let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let env = Env::new(variables, PathBuf::new());
+            assert_eq!(env.display_name().as_deref(), Some(expect), "{user}");
+            assert_eq!(env.user_name().as_deref(), Some(user));
+        };
+        let settings = "[core]\n\tname = no\n[user]\n\temail = a@b\n\tname = \"Ada L\"\n";
+        std::fs::write(home.path().join(".gitconfig"), settings).unwrap();
+        check("ada", "ada");
+        check("4111222333", "Ada L");
+        #[cfg(unix)]
+        check("0", "root");
+    }
+}
