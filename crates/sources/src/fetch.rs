@@ -294,7 +294,8 @@ mod tests {
         assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
     }
 
-    /// Returns the files below `directory` with their bytes and whether they are executable.
+    /// Returns the files below `directory` with their bytes and the executable bit.
+    #[allow(clippy::disallowed_methods, reason = "the test reads what was packed")]
     fn files_below(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, bool)> {
         let mut found = BTreeMap::new();
         let mut open = vec![directory.to_owned()];
@@ -323,6 +324,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a variable says that the samples are packed anew")]
     fn the_packed_samples_are_those_of_the_repository() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
         if !directory.is_dir() {

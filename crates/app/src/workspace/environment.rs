@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire::discovery::CLIENT_HOMES;
 use repertoire::http::HttpClient;
+use repertoire::regular_file;
 use repertoire_clients::{Environment, Places};
 
 /// The prefix of the variables that are Repertoire's own.
@@ -299,7 +300,7 @@ impl Env {
     /// name in git's settings of the user.
     pub fn display_name(&self) -> Option<String> {
         let name = self.user_name()?;
-        let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let accounts = text_of(Path::new("/etc/passwd")).unwrap_or_default();
         let login = accounts.lines().find_map(|line| {
             let mut fields = line.split(':');
             let login = fields.next()?;
@@ -311,7 +312,7 @@ impl Env {
 
     /// Returns `user.name` of git's settings of the user.
     fn git_name(&self) -> Option<String> {
-        let text = std::fs::read_to_string(self.home()?.join(".gitconfig")).ok()?;
+        let text = text_of(&self.home()?.join(".gitconfig"))?;
         let mut section = "";
         text.lines().map(str::trim).find_map(|line| {
             if line.starts_with('[') {
@@ -341,6 +342,12 @@ impl Env {
     fn absolute(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
+}
+
+/// Returns the text of a settings file of the system.
+fn text_of(path: &Path) -> Option<String> {
+    let bytes = regular_file::read(path, 1024 * 1024).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
