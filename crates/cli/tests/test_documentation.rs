@@ -170,21 +170,6 @@ fn every_command_of_the_documentation_runs() {
 }
 
 #[test]
-fn the_commands_of_the_readme_work_in_a_project_without_skills() {
-    let readme = std::fs::read_to_string(docs().join("../README.md")).unwrap();
-    let block = readme.split("```").find(|block| block.contains("$ rep add samples")).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(place.path().join("project")).unwrap();
-    std::fs::create_dir_all(place.path().join("home")).unwrap();
-    assert!(shell(place.path(), "git init -q", "none").status.success());
-    for command in commands(block) {
-        let output = shell(place.path(), command, "none");
-        let (text, stderr) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success() && !(text.is_empty() && stderr.is_empty()), "{command}: {stderr}");
-    }
-}
-
-#[test]
 fn every_command_has_its_json_documented() {
     let page = std::fs::read_to_string(docs().join("reference/json.md")).unwrap();
     let is_heading = |line: &&str| line.starts_with("## ") || line.starts_with("| `rep ");
