@@ -120,7 +120,7 @@ const cases = {
       await accessible(page);
       await page.screenshot({ path: join(output, `${name}.png`), fullPage: true });
     }
-    for (const [path, status] of [["/skills/nothing", 404], ["/proposals/none", 400]]) {
+    for (const [path, status] of [["/nosuch", 404], ["/skills/nothing", 404], ["/proposals/none", 400]]) {
       await visit(page, path, status);
       await accessible(page);
     }
@@ -284,6 +284,19 @@ const cases = {
     assert.doesNotMatch(world.read("git/SKILL.md"), /Never force-push/);
   },
 
+  async "the title stays while a part of another page is renewed"() {
+    const page = await open(base);
+    await visit(page, "/catalog");
+    await page.waitForSelector("#live:not([hidden])");
+    const title = await page.title();
+    await page.evaluate(() => new Promise((swapped) => {
+      document.addEventListener("htmx:after:swap", () => swapped(), { once: true });
+      htmx.trigger("#pending", "live");
+    }));
+    assert.equal(await page.title(), title);
+    assert.match(title, /^Catalog/);
+  },
+
   async "a skill is switched off and on"() {
     const page = await open(base);
     await visit(page, "/skills/docs");
@@ -298,8 +311,9 @@ const cases = {
     await page.waitForSelector("text=git is switched off for all agents.");
     assert.match(page.url(), /tag=git/);
     assert.doesNotMatch(world.run("list"), /^git /m);
-    await page.click("button:has-text('Switch on')");
+    await page.click(".notice button:has-text('Undo')");
     await page.waitForSelector("text=git is switched on.");
+    assert.match(page.url(), /tag=git/);
   },
 
   async "a dashboard is opened with its address, and stays open"() {

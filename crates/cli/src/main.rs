@@ -129,7 +129,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Cost(args) => cost::run(ui, &load(ui, env, &globals)?, &args),
         Command::Prompt(args) => prompt::run(ui, &load(ui, env, &globals)?, &args),
         Command::Watch(args) => watch::run(ui, &load(ui, env, &globals)?, &args),
-        Command::New(args) => new::run(ui, &env, &args),
+        Command::New(args) => new::run(ui, env, &globals, &args),
         Command::Check(args) => check::run(ui, env, globals, &args),
         Command::Eval(args) => eval::run(ui, &load(ui, env, &globals)?, &args),
         Command::Pack(args) => pack::run(ui, &load(ui, env, &globals)?, &args),

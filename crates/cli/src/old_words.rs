@@ -50,6 +50,14 @@ const OLD_OPTIONS: &[(&str, &str)] = &[
 /// Returns `error` of the command line `typed`, with what to type for `rep` instead if it is about an old
 /// word or option.
 pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &clap::Command) -> clap::Error {
+    let value = match (error.get(ContextKind::InvalidValue), error.get(ContextKind::InvalidArg)) {
+        (Some(ContextValue::String(value)), _) | (None, Some(ContextValue::String(value))) => value.clone(),
+        _ => String::new(),
+    };
+    if value.strip_prefix('-').is_some_and(|number| number.parse::<f64>().is_ok()) {
+        let message = format!("`{value}` is negative, and numbers here are not\n");
+        return clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(rep);
+    }
     let typed: Vec<String> = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let now = match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
         (Some(ContextValue::String(word)), _) => with_new_word(rep, &typed, word),

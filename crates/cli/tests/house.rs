@@ -534,15 +534,17 @@ fn every_command_of_the_readme_works() {
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     )
     .unwrap();
+    // They work in any project, also in one without skills.
+    let made = Command::new("git").args(["init", "-q"]).current_dir(place.path()).status().unwrap();
+    assert!(made.success());
     for command in commands {
         // These two would build or run this very test again; the next test and CI cover them.
         if command.starts_with("cargo ") {
             continue;
         }
-        let in_place = command.contains("rep init") || command.contains("rep new");
         let output = Command::new("sh")
             .args(["-c", &command])
-            .current_dir(if in_place { place.path().to_owned() } else { repository() })
+            .current_dir(place.path())
             .env("HOME", home.path())
             .env("XDG_CACHE_HOME", home.path())
             .env("PATH", &path)

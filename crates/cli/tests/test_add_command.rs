@@ -61,7 +61,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     assert_run!(sandbox.run(&["add", &url, "--skill", "pdf"]), @r#"
     exit 1
     --- stdout
-    pdf: Does pdf things well. Use when pdf is asked for.
+    pdf: Does pdf things well.
       2 files, 1 KiB, 29 tokens of instructions
       files: SKILL.md, scripts/run.sh
       scripts, not approved: scripts/run.sh
@@ -72,7 +72,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     assert_run!(sandbox.run(&["add", &url, "--skill", "pdf", "--yes"]), @r#"
     exit 0
     --- stdout
-    pdf: Does pdf things well. Use when pdf is asked for.
+    pdf: Does pdf things well.
       2 files, 1 KiB, 29 tokens of instructions
       files: SKILL.md, scripts/run.sh
       scripts, not approved: scripts/run.sh
@@ -402,7 +402,7 @@ fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
     assert_run!(sandbox.run(&["add", "./source", "--skill", "pdf", "--yes"]), @r#"
     exit 0
     --- stdout
-    pdf: Does pdf things well. Use when pdf is asked for.
+    pdf: Does pdf things well.
       1 file, 1 KiB, 22 tokens of instructions
     added pdf to .agents/skills/pdf
     --- stderr
@@ -693,7 +693,7 @@ fn plugins_of_a_marketplace_that_lie_elsewhere_are_named_with_a_safe_command() {
     assert_run!(run, @r#"
     exit 0
     --- stdout
-    csv: Does csv things well. Use when csv is asked for.
+    csv: Does csv things well.
       1 file, 1 KiB, 23 tokens of instructions
     added csv to .agents/skills/csv
     --- stderr
@@ -753,4 +753,52 @@ fn no_link_is_made_for_a_client_that_reads_the_skill_under_another_name() {
             || removed.stderr.contains("- .claude/skills/forms")
     );
     assert!(!other_name.is_symlink(), "a link that leads nowhere is not left");
+}
+
+#[test]
+fn the_samples_are_added_out_of_the_program() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["list"]);
+    for command in ["`rep doctor --verbose`", "`rep new my-skill`", "`rep add samples`"] {
+        assert!(run.stderr.contains(command), "{}", run.stderr);
+    }
+    let some = sandbox.json(&["add", "samples", "--skill", "git", "--yes", "--json"]);
+    assert_eq!(some["skills"].as_array().unwrap().len(), 1);
+    let all = sandbox.json(&["add", "samples", "--yes", "--json"]);
+    assert!(all["skills"].as_array().unwrap().len() > 20 && all["source"] == "samples", "{all}");
+    assert!(sandbox.project().join(".agents/skills/backend/SKILL.md").is_file());
+    assert_eq!(sandbox.run(&["update", "--dry-run"]).code, 0);
+    assert_eq!(sandbox.run(&["remove", "samples", "--yes"]).code, 0);
+    assert!(!sandbox.project().join(".agents/skills/backend").exists());
+    // A directory of that name is a path.
+    sandbox.write("samples/own/SKILL.md", skill("own", "x\n"));
+    let run = sandbox.run(&["add", "samples", "--list"]);
+    assert!(
+        run.stdout.contains("backend") && run.stderr.contains("the directory is ./samples"),
+        "{}",
+        run.stderr
+    );
+    assert!(sandbox.run(&["add", "./samples", "--list"]).stdout.contains("own"));
+}
+
+#[test]
+fn a_branch_behind_an_at_sign_is_named() {
+    let repository = Repository::with_skills();
+    repository.git(&["branch", "stable"]);
+    let sandbox = empty_project();
+    // git takes the one repository for the other.
+    sandbox.write(
+        "../home/.gitconfig",
+        format!("[url \"{}\"]\n\tinsteadOf = https://github.com/owner/repo\n", repository.url()),
+    );
+    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@stable", "--yes"]).stderr, @r"
+    error: the source has no skill `stable`
+    hint: it has: csv, pdf
+    hint: it has a branch or tag of this name: `rep add 'owner/repo#stable'`
+    ");
+    insta::assert_snapshot!(sandbox.run(&["add", "owner/repo@other", "--yes"]).stderr, @r"
+    error: the source has no skill `other`
+    hint: it has: csv, pdf
+    ");
+    assert_eq!(sandbox.run(&["add", "owner/repo#stable", "--yes"]).code, 0);
 }

@@ -330,3 +330,19 @@ fn an_old_word_is_a_usage_error_that_names_the_command_to_type() {
     let run = sandbox.run(&["kit", "diff"]);
     assert!(run.code == 2 && !run.stderr.contains("type `"), "{}", run.stderr);
 }
+
+#[test]
+fn negative_numbers_get_a_plain_error() {
+    let sandbox = Sandbox::new();
+    for arguments in
+        [&["catalog", "--budget", "-5"][..], &["catalog", "--budget=-5"], &["search", "x", "--limit", "-1"]]
+    {
+        let run = sandbox.run(arguments);
+        assert!(
+            run.code == 2 && run.stderr.contains("is negative, and numbers here are not"),
+            "{}",
+            run.stderr
+        );
+        assert!(!run.stderr.contains("unexpected argument"), "{}", run.stderr);
+    }
+}

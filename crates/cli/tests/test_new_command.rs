@@ -1,6 +1,6 @@
 //! Tests of `rep new`.
 
-use crate::sandbox::{Sandbox, assert_run};
+use crate::sandbox::{Sandbox, assert_run, skill};
 
 #[cfg(unix)]
 #[test]
@@ -109,4 +109,26 @@ fn p7_a_template_has_all_sections() {
     ];
     assert_eq!(headings, expect);
     assert_eq!(sandbox.run(&["check", "--profile", "strict"]).code, 0);
+}
+
+#[test]
+fn a_new_skill_that_hides_another_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.write("../home/.claude/skills/sql/SKILL.md", skill("sql", "x\n"));
+    insta::assert_snapshot!(sandbox.run(&["new", "sql"]).stderr, @r"
+    hint: write its description and instructions, then run `rep check [DIR]/project/.agents/skills/sql`
+    warning: it hides the other `sql`, in [DIR]/home/.claude/skills/sql: agents see one skill of a name
+    hint: run `rep explain sql` to see why
+    ");
+    sandbox.write(".claude/skills/pdf/SKILL.md", skill("pdf", "x\n"));
+    let run = sandbox.run(&["new", "pdf", "--user"]);
+    assert!(
+        run.stderr.contains("warning: it is hidden by the other `pdf`, in .claude/skills/pdf"),
+        "{}",
+        run.stderr
+    );
+    assert!(!sandbox.run(&["new", "other"]).stderr.contains("warning"));
+    // A broken configuration does not keep a skill from being made.
+    sandbox.write("repertoire.toml", "nonsense = [");
+    assert_eq!(sandbox.run(&["new", "another"]).code, 0);
 }

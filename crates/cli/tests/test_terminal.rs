@@ -276,7 +276,7 @@ fn paths_of_the_user_begin_with_a_tilde() {
         (&["check"], "is taken by"),
         (&["disable", "alpha"], "disabled alpha in ~/.config/repertoire/config.toml"),
         (&["enable", "alpha"], "enabled alpha in ~/.config/repertoire/config.toml"),
-        (&["remove", "alpha"], "delete ~/.claude/skills/alpha"),
+        (&["remove", "alpha", "--user"], "~/.claude/skills/alpha"),
         (&["connect", "claude-code", "--yes"], "connected Claude Code (~/.claude.json)"),
     ] {
         let shown = on_terminal(&sandbox, arguments);

@@ -110,6 +110,52 @@ fn an_update_gives_back_what_was_edited_before_it() {
 }
 
 #[test]
+fn a_skill_that_something_else_put_there_is_removed_and_comes_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/skills/mine/SKILL.md", skill("mine", "x\n"));
+    sandbox.write(".claude/skills/mine/references/a.md", "a\n");
+    sandbox.write("../home/.claude/skills/yours/SKILL.md", skill("yours", "y\n"));
+    let directory = sandbox.project().join(".claude/skills/mine");
+    assert_run!(sandbox.run(&["remove", "mine"]), @r#"
+    exit 1
+    --- stdout
+    mine: no installer recorded it
+      files: SKILL.md, references/a.md
+    - .claude/skills/mine
+    --- stderr
+    error: nothing was changed; 1 skill would be removed
+    hint: `--yes` does it without asking
+    "#);
+    assert!(directory.is_dir());
+    assert_run!(sandbox.run(&["remove", "mine", "--yes"]), @r#"
+    exit 0
+    --- stdout
+    mine: no installer recorded it
+      files: SKILL.md, references/a.md
+    - .claude/skills/mine
+    removed mine
+    --- stderr
+    "#);
+    assert!(!directory.exists() && !sandbox.project().join("repertoire.lock").exists());
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
+    assert!(directory.join("references/a.md").is_file());
+    let record = r#"{"version": 1, "skills": {"mine": {"source": "o/r", "sourceType": "github", "computedHash": "0"}}}"#;
+    sandbox.write("skills-lock.json", record);
+    let run = sandbox.run(&["remove", "mine"]);
+    assert!(run.stdout.contains("mine: installed with npx skills from "), "{}", run.stdout);
+    // Of the other owner, the command is named.
+    let run = sandbox.run(&["remove", "yours"]);
+    assert!(run.code == 1 && run.stderr.contains("run `rep remove --user yours`"), "{}", run.stderr);
+    // What a link leads to elsewhere is not removed.
+    sandbox.write("../elsewhere/linked/SKILL.md", skill("linked", "z\n"));
+    let link = sandbox.home().join(".claude/skills/linked");
+    std::os::unix::fs::symlink(sandbox.home().join("../elsewhere/linked"), &link).unwrap();
+    let run = sandbox.run(&["remove", "linked", "--user", "--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("`rep add` did not install it"), "{}", run.stderr);
+    assert!(link.join("SKILL.md").is_file());
+}
+
+#[test]
 fn a_removed_skill_comes_back_with_everything_in_its_directory() {
     let (_repository, sandbox) = added();
     let pdf = sandbox.project().join(".agents/skills/pdf");

@@ -582,10 +582,16 @@ fn skills_are_removed_by_name_and_by_source() {
     for place in [".claude/skills", "../home/.claude/skills"] {
         sandbox.write(&format!("{place}/mine/SKILL.md"), crate::sandbox::skill("mine", "x\n"));
     }
-    insta::assert_snapshot!(sandbox.run(&["remove", "mine"]).stderr, @r"
-    error: no skill or source `mine` was added
-    hint: `rep add` did not install it: delete .claude/skills/mine or [DIR]/home/.claude/skills/mine, or use the program that installed it
-    ");
+    assert_run!(sandbox.run(&["remove", "mine"]), @r#"
+    exit 1
+    --- stdout
+    mine: no installer recorded it
+      files: SKILL.md
+    - .claude/skills/mine
+    --- stderr
+    error: nothing was changed; 1 skill would be removed
+    hint: `--yes` does it without asking
+    "#);
     insta::assert_snapshot!(sandbox.run(&["remove", "mien"]).stderr, @r"
     error: no skill or source `mien` was added
     hint: did you mean `mine`?

@@ -17,6 +17,9 @@ use crate::source::{GitSource, Source};
 use crate::tree::{LIMITS, TreeWriter};
 use crate::{Error, ErrorKind, packages, well_known};
 
+/// The sample library, packed by the test below.
+const SAMPLES: &[u8] = include_bytes!("samples.tar.gz");
+
 /// A source that was fetched.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -66,6 +69,7 @@ pub fn fetch(source: &Source, options: &FetchOptions) -> Result<FetchedTree, Err
             let none = || Error::new(ErrorKind::NotFound, format!("there is nothing at {url}"));
             archive(source, url, &bytes.ok_or_else(none)?, options)
         }
+        Source::Samples => archive(source, "the sample library", SAMPLES, options),
         Source::WellKnown(url) => unpacked(source, options, |tree| {
             let fetched = well_known::fetch(url, options, tree)?;
             Ok((None, fetched.digests.into_iter().collect(), fetched.left_out))
@@ -131,7 +135,7 @@ fn without_wrapper(tree: PathBuf) -> PathBuf {
 }
 
 /// Returns the exact version that `source` has now, where that can be known without fetching it.
-pub(crate) fn newest_version(source: &Source, options: &FetchOptions) -> Result<Option<String>, Error> {
+pub fn newest_version(source: &Source, options: &FetchOptions) -> Result<Option<String>, Error> {
     let Source::Git(git) = source else { return Ok(None) };
     if let Some(reference) = git.reference.as_deref().filter(|reference| is_commit(reference)) {
         return Ok(Some(reference.to_owned()));
@@ -288,6 +292,74 @@ mod tests {
         assert!(tree.root.ends_with("wrapper") && tree.root.join("SKILL.md").is_file());
         drop(tree);
         assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
+    }
+
+    /// Returns the files below `directory` with their bytes and the executable bit.
+    #[allow(clippy::disallowed_methods, reason = "the test reads what was packed")]
+    fn files_below(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, bool)> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![directory.to_owned()];
+        while let Some(path) = open.pop() {
+            for child in fs::read_dir(path).unwrap() {
+                let path = child.unwrap().path();
+                if path.ends_with("__pycache__") {
+                    continue;
+                }
+                if path.is_dir() {
+                    open.push(path);
+                    continue;
+                }
+                #[cfg(unix)]
+                let executable =
+                    std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o100
+                        != 0;
+                #[cfg(not(unix))]
+                let executable = false;
+                let name = path.strip_prefix(directory).unwrap().to_owned();
+                found.insert(name, (fs::read(&path).unwrap(), executable));
+            }
+        }
+        found
+    }
+
+    #[cfg(unix)]
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a variable says that the samples are packed anew")]
+    fn the_packed_samples_are_those_of_the_repository() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
+        if !directory.is_dir() {
+            // The packed crate has only what was packed.
+            return;
+        }
+        let expect = files_below(&directory);
+        let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/samples.tar.gz");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            let gzip = flate2::GzBuilder::new()
+                .write(fs::File::create(&packed).unwrap(), flate2::Compression::best());
+            let mut builder = tar::Builder::new(gzip);
+            for (path, (bytes, executable)) in &expect {
+                let mut header = tar::Header::new_ustar();
+                header.set_size(bytes.len() as u64);
+                header.set_mode(if *executable { 0o755 } else { 0o644 });
+                builder.append_data(&mut header, path, &bytes[..]).unwrap();
+            }
+            builder.into_inner().unwrap().finish().unwrap();
+            return;
+        }
+        let scratch = tempfile::tempdir().unwrap();
+        let source = Source::ArchiveFile(packed);
+        let tree = fetch(&source, &FetchOptions::new(scratch.path())).unwrap();
+        let is_same = files_below(&tree.root) == expect;
+        let command = "UPDATE_DOCS=1 cargo test -p repertoire-sources samples";
+        assert!(is_same, "skills/ was changed: pack it with `{command}`, and run the test again");
+        let source = Source::Samples;
+        let tree = fetch(&source, &FetchOptions::new(scratch.path())).unwrap();
+        let names: Vec<String> = crate::find_skills(&tree, &repertoire_model::Policy::default())
+            .into_iter()
+            .map(|skill| skill.name.to_string())
+            .collect();
+        assert!(names.len() > 20 && names.iter().any(|name| name == "backend"), "{names:?}");
+        assert!(tree.resolved.is_some());
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub use archive::unpack_skill;
 pub use change::Installation;
 pub use change::{Change, SkillChange, apply, begin, record_versions, recover};
 pub use error::{Error, ErrorKind};
-pub use fetch::{FetchedTree, fetch};
+pub use fetch::{FetchedTree, fetch, newest_version};
 pub use fetch_options::FetchOptions;
 pub use found::{FoundSkill, find_skills, manifest_fault};
 pub use git::GitPrompt;

@@ -10,6 +10,9 @@ use crate::{Error, ErrorKind};
 /// Hosts whose addresses with an owner and a repository are git repositories.
 const GIT_HOSTS: [&str; 4] = ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"];
 
+/// The word that names the sample library of this program.
+const SAMPLES_WORD: &str = "samples";
+
 /// The endings of archives.
 const ARCHIVES: [&str; 5] = [".zip", ".skill", ".tar", ".tar.gz", ".tgz"];
 
@@ -33,6 +36,8 @@ pub enum Source {
     Npm(Package),
     /// A package of PyPI, with a version.
     Pypi(Package),
+    /// The sample library, which is part of this program.
+    Samples,
 }
 
 /// A git repository, or a directory in it.
@@ -85,6 +90,9 @@ impl SourceText {
             return Err(invalid(text, fault));
         }
         let plain = |source| Ok(Self { source, skill: None });
+        if text == SAMPLES_WORD {
+            return plain(Source::Samples);
+        }
         if let Some(package) = text.strip_prefix("npm:") {
             return plain(Source::Npm(package_of(text, package)?));
         }
@@ -108,6 +116,14 @@ impl SourceText {
         if is_ssh_shorthand(text) {
             return plain(Source::Git(git_url(text, text)?));
         }
+        // An owner on GitHub has no dot in the name, so this is an address as people copy it.
+        let host = text.split_once('/').map_or("", |(host, _)| host);
+        if host.contains('.') && !host.contains('@') {
+            let (address, skill) =
+                text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b.to_owned())));
+            let source = web_url(&format!("https://{address}"), "https", address)?;
+            return Ok(Self { source, skill });
+        }
         shorthand(text)
     }
 }
@@ -130,7 +146,7 @@ impl Source {
             }
             Self::Npm(it) => Self::Npm(package(it)),
             Self::Pypi(it) => Self::Pypi(package(it)),
-            Self::Directory(_) | Self::ArchiveFile(_) | Self::ArchiveUrl(_) | Self::WellKnown(_) => {
+            _ => {
                 return Err(Error::new(
                     ErrorKind::InvalidSource,
                     "only repositories and packages have versions to choose from",
@@ -180,13 +196,14 @@ impl fmt::Display for Source {
             Self::ArchiveUrl(url) | Self::WellKnown(url) => f.write_str(url),
             Self::Npm(package) => write!(f, "npm:{}", package.name),
             Self::Pypi(package) => write!(f, "pypi:{}", package.name),
+            Self::Samples => f.write_str(SAMPLES_WORD),
         }
     }
 }
 
 fn invalid(text: &str, reason: impl fmt::Display) -> Error {
     Error::new(ErrorKind::InvalidSource, format!("`{text}` is not a source of skills: {reason}")).hint(
-        "sources are owner/repo, the address of a repository, a path such as ./skills, an archive, npm:PACKAGE, pypi:PACKAGE, or https://HOST with an index of skills",
+        "sources are owner/repo, the address of a repository, a path such as ./skills, an archive, npm:PACKAGE, pypi:PACKAGE, https://HOST with an index of skills, or `samples`",
     )
 }
 
@@ -317,6 +334,7 @@ fn web_url(text: &str, scheme: &str, rest: &str) -> Result<Source, Error> {
     }
     let (address, reference) = rest.split_once('#').map_or((rest, None), |(a, b)| (a, Some(b)));
     let (host, path) = address.split_once('/').unwrap_or((address, ""));
+    let host = host.strip_prefix("www.").filter(|bare| GIT_HOSTS.contains(bare)).unwrap_or(host);
     if host.is_empty() {
         return Err(invalid(text, "it has no host"));
     }
@@ -328,27 +346,51 @@ fn web_url(text: &str, scheme: &str, rest: &str) -> Result<Source, Error> {
     if path.ends_with(".git") || path.contains(".git/") {
         return Ok(Source::Git(git_url(text, &text.replacen(".git/", ".git//", 1))?));
     }
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    if GIT_HOSTS.contains(&host) && parts.len() >= 2 {
-        return Ok(Source::Git(hosted(text, host, &parts, reference)?));
+    let page = path.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = page.split('/').filter(|part| !part.is_empty()).collect();
+    if GIT_HOSTS.contains(&host) && parts.len() >= 2 || is_page_of_forge(&parts) {
+        return Ok(Source::Git(hosted(text, scheme, host, &parts, reference)?));
     }
     Ok(Source::WellKnown(format!("{scheme}://{host}{}{path}", if path.is_empty() { "" } else { "/" })))
 }
 
-/// Returns the repository of a page of a known host: `owner/repo`, perhaps with `tree/BRANCH/PATH`.
-fn hosted(text: &str, host: &str, parts: &[&str], reference: Option<&str>) -> Result<GitSource, Error> {
+/// The words before a branch, a tag or a commit in addresses of Gitea and Forgejo.
+const GITEA_KINDS: [&str; 3] = ["branch", "tag", "commit"];
+
+/// Returns `true` for the path of a page of files, as forges such as GitLab and Forgejo have it on any host.
+fn is_page_of_forge(parts: &[&str]) -> bool {
+    match parts {
+        [_, _, "src", kind, _, ..] => GITEA_KINDS.contains(kind),
+        [_, _, "tree" | "blob", _, ..] => true,
+        _ => parts.windows(2).skip(1).any(|pair| matches!(pair, ["-", "tree" | "blob"])),
+    }
+}
+
+/// Returns the repository of a page of a forge: `owner/repo`, perhaps with `tree/BRANCH/PATH`.
+fn hosted(
+    text: &str,
+    scheme: &str,
+    host: &str,
+    parts: &[&str],
+    reference: Option<&str>,
+) -> Result<GitSource, Error> {
     // Groups of GitLab may be nested; its pages of files come behind `-`.
     let marker = parts.iter().skip(2).position(|part| *part == "-").map(|at| at + 2);
     let end = marker.unwrap_or(match host {
         "gitlab.com" if !parts.contains(&"tree") => parts.len(),
         _ => 2,
     });
-    let url = format!("https://{host}/{}", parts[..end.min(parts.len())].join("/"));
+    let url = format!("{scheme}://{host}/{}", parts[..end.min(parts.len())].join("/"));
     let rest = parts.get(end..).unwrap_or_default();
     let rest = rest.strip_prefix(&["-"]).unwrap_or(rest);
     let reference = reference.map(checked_reference).transpose()?;
     let tree = match rest {
         [] => None,
+        // A repository of Bitbucket may have a branch of that name.
+        ["src", kind, branch @ ..] if host != "bitbucket.org" && GITEA_KINDS.contains(kind) => {
+            let branch = branch.strip_suffix(&["SKILL.md"]).unwrap_or(branch);
+            Some(checked_path(text, &branch.join("/"))?)
+        }
         ["tree" | "src", branch @ ..] | ["blob", branch @ ..] if !branch.is_empty() => {
             let branch = branch.strip_suffix(&["SKILL.md"]).unwrap_or(branch);
             Some(checked_path(text, &branch.join("/"))?)
@@ -465,6 +507,7 @@ mod tests {
             Source::WellKnown(url) => format!("index {url}"),
             Source::Npm(package) => format!("npm {} {:?}", package.name, package.version),
             Source::Pypi(package) => format!("pypi {} {:?}", package.name, package.version),
+            Source::Samples => source.to_string(),
         };
         skill.map_or(kind.clone(), |skill| format!("{kind} @{skill}"))
     }
@@ -509,6 +552,20 @@ mod tests {
             ("https://example.com", "index https://example.com"),
             ("https://example.com/team/", "index https://example.com/team"),
             ("http://localhost:8080", "index http://localhost:8080"),
+            ("github.com/owner/repo", "git https://github.com/owner/repo"),
+            ("www.github.com/owner/repo@pdf", "git https://github.com/owner/repo @pdf"),
+            ("github.com/o/r/tree/main/skills", "git https://github.com/o/r tree=main/skills"),
+            ("https://www.github.com/o/r?tab=readme", "git https://github.com/o/r"),
+            ("https://github.com/o/r/tree/main/a?plain=1", "git https://github.com/o/r tree=main/a"),
+            ("https://codeberg.org/o/r/src/branch/main/a", "git https://codeberg.org/o/r tree=main/a"),
+            ("https://git.example.com/o/r/src/tag/v1/a", "git https://git.example.com/o/r tree=v1/a"),
+            ("https://git.example.com/a/b/c/-/tree/main/x", "git https://git.example.com/a/b/c tree=main/x"),
+            ("https://bitbucket.org/o/r/src/main/a", "git https://bitbucket.org/o/r tree=main/a"),
+            ("git@github.com:owner/repo", "git git@github.com:owner/repo"),
+            ("example.com/team", "index https://example.com/team"),
+            ("samples", "samples"),
+            ("./samples", "directory /projects/here/samples"),
+            ("owner/samples", "git https://github.com/owner/samples"),
             ("npm:@scope/pkg@1.0.0", "npm @scope/pkg Some(\"1.0.0\")"),
             ("npm:pkg", "npm pkg None"),
             ("pypi:pkg==2.0", "pypi pkg Some(\"2.0\")"),
@@ -556,6 +613,7 @@ mod tests {
             "https://example.com/a.zip",
             "https://example.com",
             "npm:@scope/pkg",
+            "samples",
         ] {
             let source = parsed(text).unwrap().source;
             let locked = source.to_locked(Path::new("/projects/here"));

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use repertoire::event::{Event, EventKind};
+use repertoire::event::{Event, EventKind, Outcome};
 use repertoire::store::Journal as _;
 use repertoire_web::http::{HttpOptions, Token};
 
@@ -35,6 +35,47 @@ fn the_page_of_events_says_if_a_skill_was_switched_on_or_off() {
     dashboard.store.append(&[event]).unwrap();
     let (_, page) = dashboard.http().get("/events");
     assert!(page.contains(r#"skill switched<div class="mono faint small">disable</div>"#), "{page}");
+}
+
+#[test]
+fn a_browser_gets_a_page_for_an_unknown_address_and_a_program_a_line() {
+    let dashboard = Dashboard::new(|_| {});
+    let http = dashboard.http();
+    let (status, page) = http.ask("GET", "/nosuch", &[("Accept", "text/html,*/*")], "");
+    assert!(status == 404 && page.contains("<h1>There is no such page</h1>") && page.contains("lang=\"en\""));
+    let (status, text) = http.get("/nosuch");
+    assert!(status == 404 && body(&text).contains("MCP is at /mcp"), "{text}");
+}
+
+#[test]
+fn events_say_what_was_asked_for_in_vain_and_who_asked() {
+    let dashboard = Dashboard::new(|_| {});
+    let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s".to_owned(), SystemTime::now());
+    event.skill = Some("nosuch".to_owned());
+    event.principal = Some("user:ann".to_owned());
+    (event.outcome, event.error) = (Outcome::NotFound, Some("unknown_skill".to_owned()));
+    dashboard.store.append(&[event]).unwrap();
+    for path in ["/", "/events"] {
+        let page = dashboard.http().get(path).1;
+        assert!(page.contains("load skill") && page.contains("<th class=\"wide\">Who</th>"), "{page}");
+        assert!(page.contains(">ann") && !page.contains("<td class=\"nowrap\">skill loaded"), "{page}");
+    }
+    let page = dashboard.http().get("/events").1;
+    let outcome = r#"<td class="wide"><span class="badge not_found">not found</span><div class="faint small">unknown skill"#;
+    assert!(page.contains(outcome), "{page}");
+}
+
+#[test]
+fn problems_stand_in_the_order_of_their_gravity_with_the_worst_of_each() {
+    let world = World::new();
+    let mild = "---\nname: a-mild\ndescription: Helps with the many files of a project.\n---\nText.\n";
+    world.write("a-mild/SKILL.md", mild);
+    world.write("z-bad/SKILL.md", "---\nname: [\n---\nText.\n");
+    let dashboard = Dashboard::of(world, |_| {});
+    let page = dashboard.http().get("/skills?state=problems").1;
+    let (bad, mild) = (page.find(">z-bad<"), page.find(">a-mild<"));
+    assert!(bad.is_some() && mild.is_some() && bad < mild, "{page}");
+    assert!(page.contains("the value of `name` is not valid YAML"), "{page}");
 }
 
 #[test]
@@ -220,7 +261,11 @@ fn skills_are_switched_in_the_list() {
     );
     assert!(!http.get("/skills?switched=beta&to=off").1.contains("is switched off"), "it is on");
     assert!(!http.get("/skills?switched=alpha&to=on").1.contains("is switched on"), "it is off");
-    assert!(http.get("/skills?switched=beta&to=on").1.contains("beta is switched on.<"));
+    assert!(http.get("/skills?switched=beta&to=on").1.contains("beta is switched on. <button form=\"undo\""));
+    assert!(
+        page.contains("<form id=\"undo\"") && page.contains("name=\"on\" value=\"true\"></form>"),
+        "{page}"
+    );
     for elsewhere in ["https%3A%2F%2Fevil.test%2Fskills", "%2F%2Fevil.test", "%2Fskills%3F%0d%0aX%3A%201"] {
         let (status, answer) = switch("true", elsewhere);
         assert_eq!(status, 303);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire::discovery::CLIENT_HOMES;
 use repertoire::http::HttpClient;
+use repertoire::regular_file;
 use repertoire_clients::{Environment, Places};
 
 /// The prefix of the variables that are Repertoire's own.
@@ -295,6 +296,33 @@ impl Env {
         self.get(USER).map(name).or(number)
     }
 
+    /// Returns the name of the user as people know it: that of [`Env::user_name`]; if that is a number, the login name, or the
+    /// name in git's settings of the user.
+    pub fn display_name(&self) -> Option<String> {
+        let name = self.user_name()?;
+        let accounts = text_of(Path::new("/etc/passwd")).unwrap_or_default();
+        let login = accounts.lines().find_map(|line| {
+            let mut fields = line.split(':');
+            let login = fields.next()?;
+            (fields.nth(1)? == name).then(|| login.to_owned())
+        });
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        Some(login.or_else(|| self.git_name().filter(|_| is_number)).unwrap_or(name))
+    }
+
+    /// Returns `user.name` of git's settings of the user.
+    fn git_name(&self) -> Option<String> {
+        let text = text_of(&self.home()?.join(".gitconfig"))?;
+        let mut section = "";
+        text.lines().map(str::trim).find_map(|line| {
+            if line.starts_with('[') {
+                section = line;
+            }
+            let (key, value) = line.split_once('=').filter(|_| section == "[user]")?;
+            (key.trim() == "name").then(|| value.trim().trim_matches('"').to_owned())
+        })
+    }
+
     /// Returns the directory of the store.
     pub fn state_directory(&self) -> Option<PathBuf> {
         self.own_directory(STATE_DIR, XDG_STATE_HOME, ".local/state")
@@ -313,5 +341,34 @@ impl Env {
     /// The XDG standard says that relative values are to be ignored.
     fn absolute(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+}
+
+/// Returns the text of a settings file of the system.
+fn text_of(path: &Path) -> Option<String> {
+    let bytes = regular_file::read(path, 1024 * 1024).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_shown_by_its_login_name_or_by_the_name_in_git() {
+        let home = tempfile::tempdir().unwrap();
+        let check = |user: &str, expect: &str| {
+            let variables = [("HOME", home.path().as_os_str()), ("USER", user.as_ref())];
+            let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let env = Env::new(variables, PathBuf::new());
+            assert_eq!(env.display_name().as_deref(), Some(expect), "{user}");
+            assert_eq!(env.user_name().as_deref(), Some(user));
+        };
+        let settings = "[core]\n\tname = no\n[user]\n\temail = a@b\n\tname = \"Ada L\"\n";
+        std::fs::write(home.path().join(".gitconfig"), settings).unwrap();
+        check("ada", "ada");
+        check("4111222333", "Ada L");
+        #[cfg(unix)]
+        check("0", "root");
     }
 }

@@ -13,7 +13,7 @@ use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, S
 use repertoire_clients::OpenLibrary;
 use repertoire_model::text::count;
 use repertoire_model::toolbox::Toolbox;
-use repertoire_model::{Diagnostic, Policy, RuleId, Severity, State, validate};
+use repertoire_model::{Diagnostic, Policy, RuleId, Severity, SkillName, State, validate};
 use repertoire_search::SkillSearch;
 
 use super::handle::Workspace;
@@ -131,7 +131,10 @@ impl Workspace {
             self.inspect_deeply(directory, self.settings.policy.clone()).snapshot().entries().len()
         };
         let skills = match directories.iter().map(skills_below).sum() {
-            0 => return "run `rep new my-skill` to make one".to_owned(),
+            0 => {
+                return "run `rep new my-skill` to make one, or `rep add samples` to try those of this program"
+                    .to_owned();
+            }
             1 => "there is 1 skill".to_owned(),
             number => format!("there are {number} skills"),
         };
@@ -305,6 +308,16 @@ impl Library {
             found
         };
         entries.par_iter().map(check).collect()
+    }
+
+    /// Returns the skills called `name` elsewhere than in `directory`.
+    pub fn namesakes<'l>(
+        &'l self,
+        name: &'l SkillName,
+        directory: &'l Path,
+    ) -> impl Iterator<Item = &'l Entry> {
+        let is_other = move |entry: &&Entry| entry.name() == name && Path::new(&*entry.path) != directory;
+        self.snapshot.entries().iter().filter(is_other)
     }
 
     /// Returns the skill called `name`, or an error that names similar ones.

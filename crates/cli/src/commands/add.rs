@@ -11,7 +11,7 @@ use clap::Args;
 use repertoire::change::ChangeSteps;
 use repertoire::{Entry, State};
 use repertoire_clients::link::{LinkKind, RecordedLink, reading_twice};
-use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
+use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills, newest_version};
 use serde_json::json;
 
 use crate::change_guard::{ChangeGuard, guarded};
@@ -19,7 +19,7 @@ use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::place_args::PlaceArgs;
 use crate::ui::{Consent, Progress, Style, Ui};
-use crate::wire::Workspace;
+use crate::wire::{Workspace, shell_word};
 use plan::{Plan, SkillPresence};
 use repertoire_model::text::{count, list};
 pub(crate) use report::{described, print_skill};
@@ -28,8 +28,9 @@ pub(crate) use report::{described, print_skill};
 ///
 /// SOURCE is owner/repo on GitHub, perhaps with a path, #REF and @SKILL; the address of any git repository or
 /// of a page of one; a path such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server;
-/// https://HOST with an index of skills, such as another rep serve; npm:PACKAGE or pypi:PACKAGE. What arrives
-/// is checked and shown before it is put in place, in .agents/skills of the project or of the user, and
+/// https://HOST with an index of skills, such as another rep serve; npm:PACKAGE or pypi:PACKAGE; or `samples`,
+/// the sample library that this program carries, of which all are added unless some are named. What arrives is
+/// checked and shown before it is put in place, in .agents/skills of the project or of the user, and
 /// recorded in repertoire.lock. Scripts stay unapproved. An existing skill is never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
@@ -73,14 +74,20 @@ fn fetch_and_add(
     let parsed = workspace
         .source(&args.source, workspace.env.working_directory())
         .map_err(|error| with_path_hint(workspace, args, error))?;
+    if parsed.source == Source::Samples && workspace.env.working_directory().join(&args.source).is_dir() {
+        ui.warn(&format!(
+            "`{0}` is the sample library of this program; the directory is ./{0}",
+            args.source
+        ))?;
+    }
     let source = match &args.reference {
         Some(reference) => parsed.source.with_reference(reference)?,
         None => parsed.source,
     };
     let mut names: Vec<String> = Vec::new();
-    for name in args.skill.iter().cloned().chain(parsed.skill) {
-        if !names.contains(&name) {
-            names.push(name);
+    for name in args.skill.iter().chain(&parsed.skill) {
+        if !names.contains(name) {
+            names.push(name.clone());
         }
     }
     let tree = fetched(ui, workspace, args, &source, &names)?;
@@ -106,7 +113,12 @@ fn fetch_and_add(
         report::list(ui, workspace, &tree, &found)?;
         return Ok(Exit::Success);
     }
-    let chosen = match choose::choose(ui, workspace, &found, &names, args.all || args.yes)? {
+    let all = args.all || args.yes || source == Source::Samples;
+    if let Some(error) = choose::unknown_name(&found, &names) {
+        let Some(_) = parsed.skill else { return Err(error) };
+        return Err(with_reference_hint(ui, workspace, &source, &args.source, error));
+    }
+    let chosen = match choose::choose(ui, workspace, &found, &names, all)? {
         Some(chosen) => chosen,
         None => {
             report::list(ui, workspace, &tree, &found)?;
@@ -138,6 +150,25 @@ fn with_path_hint(workspace: &Workspace, args: &AddArgs, error: CliError) -> Cli
     let is_marked = text.is_empty() || text.starts_with(['.', '/', '~']);
     if !is_marked && workspace.env.working_directory().join(text).try_exists().unwrap_or(false) {
         error.hint(format!("the directory is ./{text}"))
+    } else {
+        error
+    }
+}
+
+/// Returns `error` about the unknown skill behind `@` in `text`, with a hint if a branch or tag of `source` has its name.
+fn with_reference_hint(
+    ui: &Ui,
+    workspace: &Workspace,
+    source: &Source,
+    text: &str,
+    error: CliError,
+) -> CliError {
+    let Some((repository, name)) = text.rsplit_once('@') else { return error };
+    let Ok(options) = workspace.fetch_options(ui.git_prompt(), None) else { return error };
+    let version = source.clone().with_reference(name).and_then(|it| newest_version(&it, &options));
+    if matches!(version, Ok(Some(_))) {
+        let source = shell_word(&format!("{repository}#{name}"));
+        error.hint(format!("it has a branch or tag of this name: `rep add {source}`"))
     } else {
         error
     }
@@ -287,8 +318,7 @@ fn warn_about_others(
     let library = workspace.inspect(workspace.settings.policy.clone());
     for skill in new {
         let directory = installation.directory(&skill.name);
-        let is_other = |entry: &&Entry| *entry.name() == skill.name && Path::new(&*entry.path) != directory;
-        if let Some(entry) = library.snapshot.entries().iter().find(is_other) {
+        if let Some(entry) = library.namesakes(&skill.name, &directory).next() {
             let (name, path) = (&skill.name, workspace.shown(&entry.path));
             ui.warn(&format!("there is another `{name}` at {path}; agents will see one of them"))?;
         }

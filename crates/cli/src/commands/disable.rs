@@ -69,7 +69,8 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &DisableArgs) -> Res
             continue;
         }
         if skills.is_empty() {
-            ui.warn(&format!("no skill matches `{pattern}` now"))?;
+            return Err(CliError::no(format!("no skill matches `{pattern}`"))
+                .hint("run `rep list --all` to see all skills"));
         }
         list.add(&pattern);
         disabled.push(pattern.to_string());

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use repertoire::{Entry, State};
 use repertoire_app::workspace::new_skill_place;
 use repertoire_clients::{CANONICAL, Owner};
 use repertoire_model::SkillName;
@@ -14,8 +15,10 @@ use serde_json::json;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::globals::Globals;
 use crate::place_args::PlaceArgs;
 use crate::ui::Ui;
+use crate::wire::{Workspace, load};
 
 /// Makes a new skill
 ///
@@ -44,12 +47,12 @@ enum Template {
     Sections,
 }
 
-pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: Env, globals: &Globals, args: &NewArgs) -> Result<Exit, CliError> {
     let name = standard_name(&args.name)?;
     let places = env.places();
-    let place = match (&args.dir, args.place.owner(env)) {
+    let place = match (&args.dir, args.place.owner(&env)) {
         (Some(dir), _) => env.working_directory().join(dir),
-        (None, Owner::Project) => new_skill_place(env),
+        (None, Owner::Project) => new_skill_place(&env),
         (None, Owner::User) => places
             .base(Owner::User)
             .ok_or_else(|| {
@@ -73,12 +76,36 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliErr
     }
     written?;
     if ui.is_json() {
-        return Ok(ui.answer(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?);
+        ui.write_json(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?;
+    } else {
+        let shown = directory.display().to_string();
+        ui.write_planned(None, &format!("made {shown}"))?;
+        ui.hint(&format!("write its description and instructions, then run `rep check {shown}`"))?;
     }
-    let shown = directory.display().to_string();
-    ui.write_planned(None, &format!("made {shown}"))?;
-    ui.hint(&format!("write its description and instructions, then run `rep check {shown}`"))?;
+    // A skill can be made under a configuration that is broken.
+    if let Ok(workspace) = load(ui, env, globals) {
+        warn_about_hidden(ui, &workspace, &name, &directory)?;
+    }
     Ok(Exit::Success)
+}
+
+/// Warns if agents see either the skill `name` in `directory` or another of its name.
+fn warn_about_hidden(
+    ui: &mut Ui,
+    workspace: &Workspace,
+    name: &SkillName,
+    directory: &Path,
+) -> Result<(), CliError> {
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let is_own = |entry: &&Entry| Path::new(&*entry.path) == directory;
+    let own = library.snapshot.entries().iter().find(is_own);
+    if let (Some(own), Some(other)) = (own, library.namesakes(name, directory).next()) {
+        let verb = if own.state == State::Active { "hides" } else { "is hidden by" };
+        let path = workspace.shown(&other.path);
+        ui.warn(&format!("it {verb} the other `{name}`, in {path}: agents see one skill of a name"))?;
+        ui.hint(&format!("run `rep explain {name}` to see why"))?;
+    }
+    Ok(())
 }
 
 fn standard_name(given: &str) -> Result<SkillName, CliError> {

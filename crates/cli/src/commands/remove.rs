@@ -1,13 +1,16 @@
 //! `rep remove`.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire::change::{ChangeSteps, read_installed};
+use repertoire::change::{ChangeSteps, InstalledSkill, SkillStep, read_installed};
+use repertoire::discovery::Tier;
+use repertoire_app::origin::compared_origins;
 use repertoire_clients::link::{LinkKind, links_to};
-use repertoire_clients::{Owner, Places};
+use repertoire_clients::{Owner, Places, paths};
 use repertoire_model::SkillName;
 use repertoire_model::text::count;
 use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange};
@@ -19,12 +22,14 @@ use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::place_args::PlaceArgs;
 use crate::ui::{Consent, Style, Ui};
-use crate::wire::Workspace;
+use crate::wire::{Library, Workspace, shell_word};
 
-/// Removes skills that `rep add` added
+/// Removes skills
 ///
 /// The directory of the skill, the links of clients that lead to it and its entry in repertoire.lock go
-/// together. A skill that was changed since it was added stays, unless --force is given.
+/// together. A skill that was changed since it was added stays, unless --force is given. Of a skill that
+/// something else installed, the installer and the files are shown before you are asked. `rep undo` brings
+/// everything back.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// The skills, or the sources whose skills are removed
@@ -40,10 +45,23 @@ pub(crate) struct RemoveArgs {
     yes: bool,
 }
 
+/// The most files of a skill that are shown.
+const MAX_FILES_SHOWN: usize = 10;
+
+/// A skill that `rep add` did not install.
+struct ForeignSkill {
+    name: SkillName,
+    /// Its installers, in words.
+    installers: String,
+}
+
 /// A skill to remove.
 struct Removal {
-    change: SkillChange,
+    name: SkillName,
     directory: PathBuf,
+    installed: Option<InstalledSkill>,
+    /// Its entry in the lock; none of a skill that `rep add` did not install.
+    locked: Option<LockedSkill>,
     links: Vec<PathBuf>,
     /// The reason that it would be a loss.
     loss: Option<String>,
@@ -63,16 +81,31 @@ fn remove(
     let installation = workspace.installation(args.place.owner(&workspace.env))?;
     let lock = Lock::read(&installation.lock)?;
     let mut names: BTreeSet<SkillName> = BTreeSet::new();
+    let mut foreign: BTreeMap<PathBuf, ForeignSkill> = BTreeMap::new();
     for word in &args.names {
-        names.extend(named(workspace, &installation, &lock, word, args)?);
+        names.extend(named(workspace, &installation, &lock, word, args, &mut foreign)?);
     }
     let places = workspace.env.places();
-    let removals: Vec<Removal> = names
+    let owner = args.place.owner(&workspace.env);
+    let mut removals: Vec<Removal> = names
         .iter()
         .filter_map(|name| lock.get(name.as_str()))
-        .map(|locked| removal(&installation, &places, args.place.owner(&workspace.env), locked))
+        .map(|locked| {
+            removal(&places, owner, (locked.name.clone(), installation.directory(&locked.name)), Some(locked))
+        })
         .collect::<Result<_, _>>()?;
-    let loss = removals.iter().find_map(|removal| Some((&removal.change.name, removal.loss.as_ref()?)));
+    for (directory, skill) in foreign {
+        let removal = removal(&places, owner, (skill.name, directory), None)?;
+        let files = removal.installed.iter().flat_map(|installed| installed.files.keys().map(AsRef::as_ref));
+        let files: Vec<&str> = files.collect();
+        let more = files.len().saturating_sub(MAX_FILES_SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let shown = files[..files.len().min(MAX_FILES_SHOWN)].join(", ");
+        ui.write_planned(None, &format!("{}: {}", removal.name, skill.installers))?;
+        ui.write_planned(None, &format!("  files: {shown}{more}"))?;
+        removals.push(removal);
+    }
+    let loss = removals.iter().find_map(|removal| Some((&removal.name, removal.loss.as_ref()?)));
     if let Some((name, loss)) = loss.filter(|_| !args.force) {
         return Err(CliError::no(format!("`{name}` {loss}"))
             .hint("nothing was removed; `--force` removes it all the same"));
@@ -89,13 +122,24 @@ fn remove(
     }
     guard.begin();
     let links: Vec<PathBuf> = removals.iter().flat_map(|removal| removal.links.clone()).collect();
-    let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
-    let skills = removals.into_iter().map(|removal| removal.change).collect();
+    let removed: Vec<String> = removals.iter().map(|removal| removal.name.to_string()).collect();
     let lock = workspace.begin(&installation)?;
-    let others = workspace
-        .added_links(args.place.owner(&workspace.env), LinkKind::Link, std::iter::empty(), &links)?
-        .change;
-    let change = Change { skills, others: ChangeSteps { command: "rep remove", ..others } };
+    let others = workspace.added_links(owner, LinkKind::Link, std::iter::empty(), &links)?.change;
+    let others = ChangeSteps { command: "rep remove", ..others };
+    let mut change = Change { skills: Vec::new(), others };
+    for Removal { name, directory, installed, locked, .. } in removals {
+        let (before, others) = installed.map(|installed| (installed.files, installed.others)).unzip();
+        let others = others.unwrap_or_default();
+        if locked.is_some() {
+            let locked_before = locked;
+            let skill = SkillChange { name, before, after: None, others, locked_before, locked: None };
+            change.skills.push(skill);
+        } else {
+            let before = before.map(Cow::Owned);
+            change.others.about.push(name.to_string());
+            change.others.skills.push(SkillStep { directory, before, after: None, others: others.into() });
+        }
+    }
     ui.warn_all(&workspace.apply(&lock, &installation, &change)?)?;
     let (left, links): (Vec<PathBuf>, Vec<PathBuf>) = links.into_iter().partition(|link| link.is_symlink());
     for link in &left {
@@ -111,13 +155,14 @@ fn remove(
     Ok(exit)
 }
 
-/// Returns the skills that `word` names: one, or all of a source.
+/// Returns the added skills that `word` names: one, or all of a source. A skill that something else installed goes to `foreign`.
 fn named(
     workspace: &Workspace,
     installation: &Installation,
     lock: &Lock,
     word: &str,
     args: &RemoveArgs,
+    foreign: &mut BTreeMap<PathBuf, ForeignSkill>,
 ) -> Result<Vec<SkillName>, CliError> {
     if let Some(skill) = lock.get(word) {
         return Ok(vec![skill.name.clone()]);
@@ -146,8 +191,45 @@ fn named(
     }
     let library = workspace.inspect(workspace.settings.policy.clone());
     let is_meant = |entry: &&Entry| entry.name().as_str() == word || entry.qualified_name() == word;
-    let found = library.snapshot.entries().iter().filter(is_meant);
-    let found: Vec<String> = found.map(|entry| workspace.shown(entry.directory())).collect();
+    let found: Vec<&Entry> = library.snapshot.entries().iter().filter(is_meant).collect();
+    let of = |owner: Owner| {
+        let is_removable = |entry: &&&Entry| is_in_place(workspace, &library, owner, entry);
+        found.iter().filter(is_removable).copied().collect::<Vec<&Entry>>()
+    };
+    let origins = workspace.origins(&library);
+    let installers = |entry: &Entry| {
+        let found = compared_origins(&origins, entry);
+        let words: Vec<String> =
+            found.iter().map(|origin| format!("installed with {}", origin.in_words())).collect();
+        if words.is_empty() { "no installer recorded it".to_owned() } else { words.join("; ") }
+    };
+    match (of(owner).as_slice(), of(other).as_slice()) {
+        ([entry], _) => {
+            let (name, installers) = (entry.name().clone(), installers(entry));
+            foreign.insert(PathBuf::from(entry.directory()), ForeignSkill { name, installers });
+            return Ok(Vec::new());
+        }
+        ([], [_, ..]) => {
+            let option = workspace.env.places().option(other);
+            let hint = format!("it is one of the {}: run `rep remove{option} {word}`", other.as_str());
+            return Err(error.hint(hint));
+        }
+        (several @ [_, _, ..], _) => {
+            let error = CliError::no(format!("`{word}` is in several directories"));
+            let option = workspace.env.places().option(owner);
+            return Err(several.iter().fold(error, |error, entry| {
+                let qualified = shell_word(&entry.qualified_name());
+                error.hint(format!(
+                    "`rep remove{option} {qualified}` removes {}",
+                    workspace.shown(entry.directory())
+                ))
+            }));
+        }
+        _ => {}
+    }
+    let shown =
+        found.iter().map(|entry| format!("{} ({})", workspace.shown(entry.directory()), installers(entry)));
+    let found: Vec<String> = shown.collect();
     Err(match found.is_empty() {
         true => {
             let unknown = library.find_any(word).err();
@@ -161,16 +243,27 @@ fn named(
     })
 }
 
+/// Returns `true` if the skill of `entry` lies in a directory of skills of `owner`, and not where a link leads to.
+fn is_in_place(workspace: &Workspace, library: &Library, owner: Owner, entry: &Entry) -> bool {
+    let directory = Path::new(entry.directory());
+    let Some(base) = workspace.env.places().base(owner).filter(|_| entry.identity.is_some()) else {
+        return false;
+    };
+    let tier = if owner == Owner::Project { Tier::Project } else { Tier::User };
+    let mut places = library.places.iter().filter(|place| place.root.tier == tier);
+    let is_inside = owner == Owner::User || directory.starts_with(paths::resolved(&base));
+    is_inside && places.any(|place| directory.starts_with(paths::resolved(&place.root.path)))
+}
+
 fn removal(
-    installation: &Installation,
     places: &Places,
     owner: Owner,
-    locked: &LockedSkill,
+    (name, directory): (SkillName, PathBuf),
+    locked: Option<&LockedSkill>,
 ) -> Result<Removal, CliError> {
-    let directory = installation.directory(&locked.name);
     let installed = read_installed(&directory)?;
     let loss = installed.as_ref().and_then(|installed| {
-        if LockedSkill::digests(&installed.files) != locked.files {
+        if locked.is_some_and(|locked| LockedSkill::digests(&installed.files) != locked.files) {
             return Some("was changed since it was added".to_owned());
         }
         let other = installed.others.first()?;
@@ -179,15 +272,6 @@ fn removal(
         }
         Some(format!("has other files, such as {other}, which would go with it"))
     });
-    let (before, others) = installed.map(|installed| (installed.files, installed.others)).unzip();
-    let change = SkillChange {
-        name: locked.name.clone(),
-        before,
-        after: None,
-        others: others.unwrap_or_default(),
-        locked_before: Some(locked.clone()),
-        locked: None,
-    };
     let links = links_to(places, owner, &directory);
-    Ok(Removal { change, directory, links, loss })
+    Ok(Removal { name, directory, installed, locked: locked.cloned(), links, loss })
 }

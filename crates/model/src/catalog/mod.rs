@@ -90,7 +90,7 @@ pub use options::{
 };
 pub use options::{FAIR_PERCENT, Ranking};
 pub use report::{CatalogReport, Reason, SkillTier, Tier};
-pub use sentence::MAX_SENTENCE_CHARS;
+pub use sentence::{MAX_SENTENCE_CHARS, first_sentence};
 
 #[cfg(test)]
 mod properties;

@@ -14,7 +14,7 @@ const ABBREVIATIONS: &[&str] =
 /// Returns the first sentence of `line`, or all of it where no end is found, cut to [`MAX_SENTENCE_CHARS`].
 ///
 /// A single word is not a sentence: `Testing. Use when …` gives both.
-pub(super) fn first_sentence(line: &str) -> Cow<'_, str> {
+pub fn first_sentence(line: &str) -> Cow<'_, str> {
     let sentence = &line[..sentence_end(line)];
     if sentence.len() <= MAX_SENTENCE_CHARS || sentence.chars().count() <= MAX_SENTENCE_CHARS {
         return Cow::Borrowed(sentence);

@@ -51,7 +51,7 @@ pub(crate) struct SessionRow {
     pub(crate) first: String,
     /// The time of the last event, in RFC 3339.
     pub(crate) last: String,
-    /// True if there was an event in the last half hour.
+    /// True if there was an event in the last half hour, and the session is not a single call of `rep call`.
     pub(crate) is_active: bool,
     /// The number of calls.
     pub(crate) calls: usize,
@@ -131,7 +131,8 @@ fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<
     }
     let mut rows: Vec<SessionRow> = sessions.into_values().collect();
     for row in &mut rows {
-        row.is_active = row.last.as_str() >= active_since;
+        // One of the command line ends with its call.
+        row.is_active = row.last.as_str() >= active_since && row.surface.as_deref() != Some("cli");
     }
     rows.sort_by(|a, b| (&b.last, &a.session, &a.principal).cmp(&(&a.last, &b.session, &b.principal)));
     rows
@@ -190,6 +191,7 @@ mod tests {
             event("", 6, "skill_loaded", "z"),
             event("c", 7, "skill_downloaded", "z"),
             EventRecord { principal: Some("ann".to_owned()), ..event("b", 1, "skill_loaded", "w") },
+            EventRecord { surface: Some("cli".to_owned()), ..event("d", 5, "skill_loaded", "v") },
         ];
         let rows = gather(events.into_iter(), "2026-01-01T00:03:00.000Z");
         let summary = |row: &SessionRow| {
@@ -198,7 +200,12 @@ mod tests {
             (row.session.clone(), row.is_active, row.calls, loaded.collect::<Vec<_>>().join(", "))
         };
         let summaries: Vec<_> = rows.iter().map(summary).collect();
-        let expect = [("a", true, 4, "y 20 1"), ("b", false, 1, "x 10 0"), ("b", false, 1, "w 10 0")];
+        let expect = [
+            ("a", true, 4, "y 20 1"),
+            ("d", false, 1, "v 10 0"),
+            ("b", false, 1, "x 10 0"),
+            ("b", false, 1, "w 10 0"),
+        ];
         assert_eq!(
             summaries,
             expect.map(|(name, active, calls, loaded)| (name.to_owned(), active, calls, loaded.to_owned()))

@@ -44,7 +44,7 @@ pub(crate) struct SkillsQuery {
     pub(crate) state: Option<String>,
     /// Only skills that this agent of the configuration sees.
     pub(crate) agent: Option<String>,
-    /// The order: `name`, `loads`, `tokens` or `last_use`.
+    /// The order: `name`, `loads`, `tokens` or `last_use`. Without it, problems are sorted by their gravity.
     #[schemars(extend("enum" = ["", "name", "loads", "tokens", "last_use"]))]
     pub(crate) sort: Option<String>,
     /// The most skills of the answer, from 1 to 500.
@@ -125,6 +125,13 @@ pub(crate) async fn list(ctx: &RequestContext, query: &SkillsQuery) -> Result<Sk
         Some("loads") => entries.sort_by_cached_key(|entry| std::cmp::Reverse(facts.loads(entry))),
         Some("tokens") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.tokens(&snapshot, entry))),
         Some("last_use") => entries.sort_by_cached_key(|entry| std::cmp::Reverse(facts.last_use(entry))),
+        Some("") | None if text.is_none() && query.state.as_deref() == Some("problems") => {
+            let count = |entry: &&Entry, severity| {
+                std::cmp::Reverse(entry.diagnostics().filter(|found| found.severity == severity).count())
+            };
+            entries
+                .sort_by_cached_key(|entry| (count(entry, Severity::Error), count(entry, Severity::Warning)));
+        }
         Some("name" | "") | None => {}
         Some(_) => return Err(ApiError::invalid("sort: name, loads, tokens or last_use")),
     }

@@ -72,8 +72,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
 /// Returns the routes of a server for one person: the dashboard alone, because no program has the cookie.
 fn personal(app: &Arc<App>) -> Router<Arc<App>> {
     let opened = middleware::from_fn_with_state(Arc::clone(app), expect_opened);
-    let nothing = async || refuse(StatusCode::NOT_FOUND, "not found");
-    open_pages::open_routes().merge(dashboard(app).fallback(nothing).layer(opened))
+    open_pages::open_routes().merge(dashboard(app).fallback(not_found).layer(opened))
 }
 
 fn programs(app: &Arc<App>) -> Router<Arc<App>> {
@@ -291,7 +290,15 @@ async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<Age
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
-async fn not_found() -> Response {
+/// Answers browsers with a page, if there are pages, and programs with a line.
+async fn not_found(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if app.server.options().dashboard.is_served && accepted.contains("text/html") {
+        return web::not_found();
+    }
+    if app.page_secret.is_some() {
+        return refuse(StatusCode::NOT_FOUND, "not found");
+    }
     refuse(StatusCode::NOT_FOUND, "not found; MCP is at /mcp")
 }
 

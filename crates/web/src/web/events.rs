@@ -76,7 +76,7 @@ impl EventsPage {
     /// request that was refused.
     fn has_tool(&self, event: &EventRecord) -> bool {
         let kinds = [EventKind::AccessRefused, EventKind::ProposalReviewed, EventKind::SkillSwitched];
-        kinds.iter().any(|kind| kind.as_str() == event.kind)
+        kinds.iter().any(|kind| kind.as_str() == event.kind) && text::event(event) != text::words(&event.tool)
     }
 
     fn is_filtered(&self) -> bool {

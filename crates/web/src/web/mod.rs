@@ -17,6 +17,6 @@ mod sessions;
 mod sign_in;
 mod routes;
 
-pub(crate) use routes::{asset_routes, routes, secure};
+pub(crate) use routes::{asset_routes, not_found, routes, secure};
 pub(crate) use sign_in::not_opened;
 pub(crate) use sign_in::{SignInPage, sign_in, sign_in_address};

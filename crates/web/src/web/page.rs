@@ -20,6 +20,8 @@ pub(super) struct Page {
     pub(super) csrf: String,
     /// The name under which the sender decides.
     pub(super) who: String,
+    /// The person without a token, as records have it and as pages show it.
+    owner: (String, String),
     /// The name of the person that signed in, if the sender is one.
     pub(super) person: Option<String>,
     pub(super) version: String,
@@ -28,16 +30,35 @@ pub(super) struct Page {
 impl Page {
     /// Returns the frame of a page of `section` for the sender.
     pub(super) async fn new(ctx: &RequestContext, section: &'static str, title: impl Into<String>) -> Self {
-        Self {
+        let person = &ctx.options().person;
+        let login = ctx.options().workspace.as_ref().and_then(|workspace| workspace.env.display_name());
+        let owner = (person.clone(), login.unwrap_or_else(|| text::actor(person).to_owned()));
+        let mut page = Self {
             title: title.into(),
             section,
             library: ctx.options().title.clone(),
             pending: proposals::pending(ctx).await,
             may_write: ctx.write_refusal().is_none(),
             csrf: ctx.csrf().to_owned(),
-            who: text::actor(&ctx.reviewer()).to_owned(),
+            who: String::new(),
+            owner,
             person: ctx.principal.name.as_deref().filter(|_| ctx.is_signed_in()).map(str::to_owned),
             version: ctx.server.options.version.clone(),
+        };
+        page.who = page.actor(&ctx.reviewer()).to_owned();
+        page
+    }
+
+    /// Returns the name of a person or agent without its kind.
+    pub(super) fn actor<'n>(&'n self, name: &'n str) -> &'n str {
+        if name == self.owner.0 { &self.owner.1 } else { text::actor(name) }
+    }
+
+    /// Returns the name of a person or agent as people read it: `agent:x` is `agent x`.
+    pub(super) fn author(&self, name: &str) -> String {
+        match name.strip_prefix("agent:") {
+            Some(agent) => format!("agent {agent}"),
+            None => self.actor(name).to_owned(),
         }
     }
 

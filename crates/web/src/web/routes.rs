@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::{Path, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use repertoire_model::Digest;
 
@@ -68,6 +68,16 @@ pub(crate) async fn secure(request: Request, next: Next) -> Response {
     if let (Some(ctx), Some(error)) = (ctx, error) {
         response = page::error(&ctx, &path, error).await;
     }
+    secured(response)
+}
+
+/// Returns the page for an address that nothing has, which tells nothing of the library.
+pub(crate) fn not_found() -> Response {
+    let page = Html(include_str!("../../web/templates/not_found.html"));
+    secured((StatusCode::NOT_FOUND, page).into_response())
+}
+
+fn secured(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::Extension;
 
 use super::page::{self, Page};
-use super::text::{self, NumberText, TimeText};
+use super::text::{NumberText, TimeText};
 use super::url;
 use crate::api::Params;
 use crate::api::sessions::{self, SessionList, SessionsQuery};

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::Extension;
 use repertoire::State;
-use repertoire_app::view::{SkillView, UsageView};
+use repertoire_app::view::{DiagnosticView, SkillView, UsageView, address_of};
 use serde::Deserialize;
 
 use super::page::{self, Page};
@@ -33,6 +33,10 @@ pub(super) struct SwitchNotice {
 struct Notice {
     text: String,
     is_warning: bool,
+    /// The address of the skill.
+    address: String,
+    /// True if the skill is switched off now.
+    is_off: bool,
 }
 
 #[derive(Template)]
@@ -79,6 +83,12 @@ impl SkillsPage {
     /// Returns the number of findings of `severity` about a skill.
     fn count(&self, skill: &SkillView, severity: &str) -> usize {
         skill.diagnostics.iter().filter(|found| found.severity == severity).count()
+    }
+
+    /// Returns the worst finding about a skill in a list of problems.
+    fn problem<'s>(&self, skill: &'s SkillView) -> Option<&'s DiagnosticView> {
+        let of = |severity: &str| skill.diagnostics.iter().find(|found| found.severity == severity);
+        of("error").or_else(|| of("warning")).filter(|_| self.is_chosen("state", "problems"))
     }
 
     /// Returns the beginning of the description of a skill.
@@ -152,5 +162,5 @@ async fn notice(ctx: &RequestContext, switched: &SwitchNotice) -> Option<Notice>
         "off" if is_off => format!("{name} is switched off, but {}.", still_read.join("; ")),
         _ => return None,
     };
-    Some(Notice { text, is_warning: !still_read.is_empty() })
+    Some(Notice { text, is_warning: !still_read.is_empty(), address: address_of(entry), is_off })
 }

@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::serve::without_kind;
 
+use crate::api::events::EventRecord;
+
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -124,12 +126,10 @@ pub(super) fn actor(name: &str) -> &str {
     without_kind(name)
 }
 
-/// Returns the name of a person or agent as people read it: `agent:x` is `agent x`.
-pub(super) fn author(name: &str) -> String {
-    match name.strip_prefix("agent:") {
-        Some(agent) => format!("agent {agent}"),
-        None => actor(name).to_owned(),
-    }
+/// Returns the words for what `event` is about: the call, where it came to nothing.
+pub(super) fn event(event: &EventRecord) -> String {
+    let is_done = event.outcome == "ok" || event.kind == "access_refused" || event.tool.is_empty();
+    words(if is_done { &event.kind } else { &event.tool })
 }
 
 #[cfg(test)]

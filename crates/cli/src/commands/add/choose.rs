@@ -22,15 +22,8 @@ pub(super) fn choose<'f>(
     all: bool,
 ) -> Result<Option<Vec<&'f FoundSkill>>, CliError> {
     if !names.is_empty() {
-        let mut chosen = Vec::new();
-        for name in names {
-            let named: Vec<&FoundSkill> = found.iter().filter(|skill| skill.name.as_str() == name).collect();
-            if named.is_empty() {
-                return Err(unknown(found, name));
-            }
-            chosen.extend(named);
-        }
-        return Ok(Some(chosen));
+        let named = |name| found.iter().filter(move |skill: &&FoundSkill| skill.name.as_str() == name);
+        return Ok(Some(names.iter().flat_map(named).collect()));
     }
     if all {
         return all_sound(ui, found).map(Some);
@@ -97,6 +90,12 @@ fn picked(answer: &str, names: &[&str]) -> Result<Vec<usize>, String> {
     numbers.sort_unstable();
     numbers.dedup();
     Ok(numbers)
+}
+
+/// Returns the error about the first of `names` that no skill has.
+pub(super) fn unknown_name(found: &[FoundSkill], names: &[String]) -> Option<CliError> {
+    let is_unknown = |name: &&String| !found.iter().any(|skill| skill.name.as_str() == *name);
+    names.iter().find(is_unknown).map(|name| unknown(found, name))
 }
 
 fn unknown(found: &[FoundSkill], name: &str) -> CliError {

@@ -1,6 +1,7 @@
 //! Shows skills of a source, and what was added.
 
 use repertoire_app::view::DiagnosticView;
+use repertoire_model::catalog::first_sentence;
 use repertoire_model::text::count;
 use repertoire_model::{Severity, diagnostic};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, PluginElsewhere};
@@ -110,7 +111,8 @@ fn table<'a>(workspace: &Workspace, found: &'a [FoundSkill], is_numbered: bool) 
 /// Writes everything about a skill that a person should know before it is put in place.
 pub(crate) fn print_skill(ui: &mut Ui, workspace: &Workspace, skill: &FoundSkill) -> Result<(), CliError> {
     let name = skill.name.as_str();
-    let text = format!("{name}: {}", escape(&skill.description));
+    // The table of `--list` and the skill itself have all of it.
+    let text = format!("{name}: {}", escape(&first_sentence(&skill.description)));
     let text = wrap_indented(&text, ui.width(), INDENT);
     let (name, rest) = (ui.paint(Style::Name, name), text.strip_prefix(name).unwrap_or_default());
     writeln!(ui.out(), "{name}{rest}")?;
