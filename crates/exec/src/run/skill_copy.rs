@@ -58,7 +58,8 @@ pub(super) async fn copy(
             .map_err(|error| Error::new(ErrorKind::Io).at(about).because(error))?;
     }
     executor.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
-    Ok(path)
+    // A sandbox does not have the directories that a path with `..` goes through.
+    path.canonicalize().map_err(|error| Error::new(ErrorKind::Io).at(path).because(error))
 }
 
 /// Returns whether `path` contains exactly the files of `bundle`.
