@@ -63,7 +63,7 @@ repertoire_model::options! {
         /// flight. One more closes the session that was idle longest.
         pub idle_sessions: usize = 128,
         /// Maximum idle sessions of all callers over HTTP. One more closes the session that was idle longest.
-        pub all_idle_sessions: usize = 256,
+        pub all_idle_sessions: usize = 192,
         /// Time after which an idle session over HTTP is closed.
         pub session_time: Duration = Duration::from_secs(30 * 60),
     }
