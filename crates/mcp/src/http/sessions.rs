@@ -47,7 +47,7 @@ impl AllSessions {
 
     /// Closes the longest idle sessions, so that fewer than `most` stay.
     async fn make_room(&self, most: usize) {
-        let mut idle: Vec<_> = self.callers().into_iter().flat_map(|caller| caller.idle()).collect();
+        let mut idle: Vec<_> = self.callers().into_iter().flat_map(McpSessions::idle).collect();
         idle.sort_by_key(|(last_used, ..)| *last_used);
         let surplus = (idle.len() + 1).saturating_sub(most);
         for (_, caller, id) in idle.into_iter().take(surplus) {
