@@ -141,7 +141,8 @@ fn new_skill(
     Ok(())
 }
 
-/// Returns the address that `url` of an index stands for. A password in it would be sent to the server that it names.
+/// Returns the address that `url` of an index stands for. A password in it would be sent to the server that
+/// it names.
 fn address(index: &str, url: &str) -> Option<String> {
     let is_clean = |url: &String| origin(url) == origin(index) || !origin(url).contains('@');
     join(index, url).filter(|url| is_valid(url)).filter(is_clean)

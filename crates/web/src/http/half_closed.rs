@@ -13,8 +13,8 @@ use http_body_util::BodyExt as _;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// The time from the end of what a client sends until it counts as gone, and its request is cancelled. A client
-/// that is gone and one that still reads look the same until something is sent.
+/// The time from the end of what a client sends until it counts as gone, and its request is cancelled. A
+/// client that is gone and one that still reads look the same until something is sent.
 const HALF_CLOSED: Duration = Duration::from_secs(2);
 
 /// A connection with a request that is not answered yet. All clones are about one connection.
