@@ -7,7 +7,7 @@ use repertoire_model::text::nearest;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, INVOKED};
-use crate::client::StopReason;
+use crate::client::{ClientError, ClientErrorKind, StopReason};
 use crate::error::AgentError;
 use crate::invocation;
 use crate::message::{Block, Message, Role};
@@ -151,6 +151,14 @@ impl Agent {
         let response = self.client.send(&request, observer, &self.cancellation).await?;
         observer(Progress::Answered { usage: &response.usage });
         self.count(response.usage)?;
+        let message = &response.message;
+        if response.stop == StopReason::Done
+            && message.calls().next().is_none()
+            && message.text().trim().is_empty()
+        {
+            // It is not kept: services refuse conversations with empty messages.
+            return Err(ClientError::new(ClientErrorKind::Empty, "the model answered without content").into());
+        }
         self.append(response.message)?;
         self.context_tokens = match response.usage.total() {
             // Some servers do not count.

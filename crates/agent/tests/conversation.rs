@@ -259,7 +259,7 @@ fn a_subagent_without_an_answer_is_said_to_have_none() {
     run(&mut agent, "Go.").unwrap();
     let requests = requests.lock().unwrap();
     let result = &requests.last().unwrap()["messages"][2]["content"][0]["content"];
-    assert_eq!(result, "The sub-agent gave no answer.");
+    assert_eq!(result, "Error: the sub-agent failed: the model answered without content");
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn answers_that_services_refuse_are_not_sent_back() {
         _ => says("Done."),
     });
     let mut agent = Agent::new(client, session(), AgentOptions::new("m"));
-    run(&mut agent, "One.").unwrap();
+    run(&mut agent, "One.").unwrap_err();
     run(&mut agent, "Two.").unwrap();
     let last = requests.lock().unwrap().last().unwrap()["messages"].clone();
     let roles: Vec<&str> =

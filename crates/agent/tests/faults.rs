@@ -185,3 +185,14 @@ fn calls_without_ids_or_numbers_are_understood() {
     assert_eq!(pollster::block_on(agent.run("Hello!", &|_| {})).unwrap().text, "Welcome!");
     assert_eq!(agent.session().context().loaded().len(), 1);
 }
+
+#[test]
+fn an_answer_without_content_is_an_error_and_is_not_kept() {
+    let server = Server::start(vec![anthropic("", &[], json!({})), anthropic("Hi.", &[], json!({}))]);
+    let mut agent = agent(&server.url, LONG);
+    let Err(AgentError::Client(error)) = pollster::block_on(agent.run("Hello!", &|_| {})) else { panic!() };
+    let expect = (ClientErrorKind::Empty, "the model answered without content".to_owned());
+    assert_eq!((error.kind(), error.to_string()), expect);
+    assert_eq!(agent.messages().len(), 1);
+    assert_eq!(pollster::block_on(agent.go_on(&|_| {})).unwrap().text, "Hi.");
+}

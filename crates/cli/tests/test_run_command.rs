@@ -99,6 +99,17 @@ fn tools_and_scripts_run_everywhere() {
 }
 
 #[test]
+fn scripts_run_with_a_home_directory_whose_path_goes_up() {
+    let mut sandbox = with_tools();
+    sandbox.set("HOME", &sandbox.project().join("../home").display().to_string());
+    sandbox.run(&["approve", "tools", "--yes"]);
+    for name in confining_sandboxes() {
+        let run = run(&sandbox, &["tools", "--script", "scripts/say.sh", "--sandbox", &name]);
+        assert_eq!((run.code, &*run.stdout), (0, "say \n"), "{name} {}", run.stderr);
+    }
+}
+
+#[test]
 fn scripts_read_standard_input_with_the_flag() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--yes"]);

@@ -396,3 +396,19 @@ fn without_a_command_the_state_of_the_library_is_shown() {
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: [\n");
     assert!(state(&sandbox).ends_with("1 thing to do: `rep doctor`"), "{}", state(&sandbox));
 }
+
+#[test]
+fn directories_outside_the_repository_that_a_lock_names_are_asked_about() {
+    let sandbox = Sandbox::new();
+    let outside = tempfile::tempdir().unwrap();
+    let text = "---\nname: one\ndescription: Does one thing. Use when one thing is needed.\n---\nOne.\n";
+    std::fs::create_dir(outside.path().join("one")).unwrap();
+    std::fs::write(outside.path().join("one/SKILL.md"), text).unwrap();
+    let source = outside.path().to_str().unwrap();
+    assert_eq!(sandbox.run(&["add", source, "--yes"]).code, 0);
+    let shown = answering(&sandbox, &["update"], Some("n\n"));
+    assert!(shown.contains("outside it; search it?") && shown.contains("nothing was searched"), "{shown}");
+    let shown = answering(&sandbox, &["update"], Some("y\n"));
+    assert!(shown.contains("everything is up to date"), "{shown}");
+    assert_eq!(sandbox.run(&["update"]).code, 0, "nobody can be asked");
+}

@@ -62,6 +62,8 @@ repertoire_model::options! {
         /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in
         /// flight. One more closes the session that was idle longest.
         pub idle_sessions: usize = 128,
+        /// Maximum idle sessions of all callers over HTTP. One more closes the session that was idle longest.
+        pub all_idle_sessions: usize = 192,
         /// Time after which an idle session over HTTP is closed.
         pub session_time: Duration = Duration::from_secs(30 * 60),
     }

@@ -6,6 +6,7 @@ use repertoire::serve::{AgentView, ServedLibrary, ViewLimits};
 use repertoire::{Error, Library};
 
 use crate::McpOptions;
+use crate::http::AllSessions;
 
 /// Serves a library over MCP. Clones serve the same library.
 ///
@@ -29,12 +30,13 @@ use crate::McpOptions;
 pub struct Server {
     served: Arc<ServedLibrary>,
     options: Arc<McpOptions>,
+    sessions: Arc<AllSessions>,
 }
 
 impl Server {
     /// Returns a server of the skills of `served`, whose library should have been opened with [`McpOptions::session_options`].
     pub fn new(served: Arc<ServedLibrary>, options: McpOptions) -> Self {
-        Self { served, options: Arc::new(options) }
+        Self { served, options: Arc::new(options), sessions: Arc::default() }
     }
 
     /// Returns the library.
@@ -44,6 +46,10 @@ impl Server {
 
     pub(crate) fn options(&self) -> &Arc<McpOptions> {
         &self.options
+    }
+
+    pub(crate) fn sessions(&self) -> &Arc<AllSessions> {
+        &self.sessions
     }
 
     /// Waits until cancelled tools of skills have been cleaned up.

@@ -23,6 +23,9 @@ use repertoire_model::{
 use crate::fetch::FetchedTree;
 use crate::source::Source;
 
+/// The most directories of a source that are searched; a lock may name any directory of this machine as one.
+const MAX_DIRECTORIES: usize = 20_000;
+
 /// A skill of a source.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -79,6 +82,7 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     let provider = |(number, root): (usize, PathBuf)| -> Arc<dyn Provider> {
         let mut options = FsOptions::new(format!("source:{number}"), root);
         options.limits.max_depth = GIVEN_DEPTH;
+        options.limits.max_directories = MAX_DIRECTORIES;
         // A link out of the source would bring along files of this machine.
         options.links = LinkScope::Within(vec![resolved.clone()]);
         Arc::new(FsProvider::new(options))

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use repertoire::change::read_installed;
 use repertoire::store::{LazyStore, find_skill_files, put_skill};
-use repertoire_model::patch::{Conflict, FileData, SkillFiles, merge};
+use repertoire_model::patch::{Conflict, FileData, SkillFiles, bundle, merge};
 use repertoire_model::toolbox::{Capabilities, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{Document, ManifestSource, Policy, SkillPath};
 
@@ -206,6 +207,12 @@ pub fn locked_files(
         return Ok(Some(files));
     }
     let source = source_of(locked, base, home)?;
+    if let Source::Directory(directory) = &source {
+        // Whoever wrote the lock chose the directory, so it is not searched.
+        let found = read_installed(&directory.join(&locked.path))?.map(|found| found.files);
+        let found = found.filter(|files| bundle(files).digest() == locked.digest);
+        return found.map(|files| put_skill(&*store, &files).map(|_| files)).transpose().map_err(Error::from);
+    }
     let options = &FetchOptions { wanted: vec![locked.name.to_string()], ..options.clone() };
     let tree = fetch(&source.at(locked.resolved.as_deref()), options)?;
     let found = find_skills(&tree, &Policy::default());

@@ -1,6 +1,6 @@
 //! Reads an index of skills at a well-known address: version 0.2.0 of the discovery draft, and 0.1.0.
 
-use repertoire::http::join;
+use repertoire::http::{join, origin};
 use repertoire_model::{Digest, SkillName, SkillPath};
 use serde_json::Value;
 
@@ -122,8 +122,7 @@ fn new_skill(
         return Ok(());
     }
     let refused = |reason: &str| Error::new(ErrorKind::Refused, format!("`{name}` of {index} {reason}"));
-    let url = skill["url"].as_str().and_then(|url| join(index, url)).filter(|url| is_valid(url));
-    let Some(url) = url else {
+    let Some(url) = skill["url"].as_str().and_then(|url| address(index, url)) else {
         fetched.left_out.push(format!("{name} has no valid url"));
         return Ok(());
     };
@@ -140,6 +139,13 @@ fn new_skill(
     }
     fetched.digests.push((name.to_owned(), digest.to_string()));
     Ok(())
+}
+
+/// Returns the address that `url` of an index stands for. A password in it would be sent to the server that
+/// it names.
+fn address(index: &str, url: &str) -> Option<String> {
+    let is_clean = |url: &String| origin(url) == origin(index) || !origin(url).contains('@');
+    join(index, url).filter(|url| is_valid(url)).filter(is_clean)
 }
 
 /// Fetches the files of a skill of version 0.1.0, which has no digests.
@@ -189,6 +195,23 @@ fn encoded(c: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_an_index_have_no_password() {
+        let index = "https://u:p@a.example/index.json";
+        let check =
+            |url: &str, expect: Option<&str>| assert_eq!(address(index, url).as_deref(), expect, "{url}");
+        check("x.zip", Some("https://u:p@a.example/x.zip"));
+        check("https://b.example/x.zip", Some("https://b.example/x.zip"));
+        for url in [
+            "https://a:b@b.example/x.zip",
+            "//a:b@b.example/x.zip",
+            "https://a@a.example/x",
+            "//u:q@a.example/x",
+        ] {
+            check(url, None);
+        }
+    }
 
     #[test]
     fn names_and_paths_of_an_index_become_directories_and_addresses() {

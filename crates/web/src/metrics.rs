@@ -157,20 +157,19 @@ impl MetricsSink {
             states.insert(vec![state.as_str().to_owned()], count as u64);
         }
         text.gauge("skill_snapshot_skills", "Skills of the library by state.", &["state"], &states);
-        gauges.requests.render(&mut text);
-        let streams = one(gauges.streams as u64);
-        text.gauge("skill_http_streams", "Event streams that are open.", &[], &streams);
+        // Requests of others tell of what they do.
+        if matches!(shown, ShownSkills::All) {
+            gauges.requests.render(&mut text);
+            let streams = one(gauges.streams as u64);
+            text.gauge("skill_http_streams", "Event streams that are open.", &[], &streams);
+            let refused = one(gauges.refused);
+            text.counter("skill_refused_requests_total", "Requests that were refused.", &[], &refused);
+        }
         if let Some(is_there) = gauges.store {
             text.gauge("skill_store_up", "1 if the store answers.", &[], &one(is_there.into()));
         }
         let build = BTreeMap::from([(vec![gauges.version.to_owned()], 1)]);
         text.gauge("skill_build_info", "The version of the server.", &["version"], &build);
-        text.counter(
-            "skill_refused_requests_total",
-            "Requests that were refused.",
-            &[],
-            &one(gauges.refused),
-        );
         if let Some(dropped) = gauges.dropped_events {
             text.counter(
                 "skill_events_dropped_total",
@@ -290,7 +289,9 @@ mod tests {
         assert!(!hidden.contains("greet") && !hidden.contains("other"), "{hidden}");
         assert!(hidden.contains(r#"skill_load_total{name="unknown",source="",outcome="not_found"} 2"#));
         assert!(hidden.contains(r#"skill_snapshot_skills{state="active"} 0"#), "{hidden}");
-        assert!(!hidden.contains("skill_reload_total"), "{hidden}");
+        for of_all in ["skill_reload_total", "skill_http_", "skill_refused_requests_total"] {
+            assert!(!hidden.contains(of_all), "{hidden}");
+        }
     }
 
     #[test]

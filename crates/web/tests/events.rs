@@ -21,6 +21,9 @@ struct RecordedServer {
     sink: Arc<MemorySink>,
 }
 
+/// The token of one who sees every skill.
+const WIDE_TOKEN: &str = "fedcba9876543210fedcba9876543210";
+
 impl RecordedServer {
     fn start(world: &World) -> Self {
         let scope = Scope { deny: vec![Pattern::new("secret").unwrap()], ..Scope::default() };
@@ -31,7 +34,8 @@ impl RecordedServer {
             .server_equipped(SessionOptions::default(), |builder| builder.agent(agent).sink(sink.clone()));
         let mut token = Token::new(TOKEN, Some("narrow".to_owned()), "").unwrap();
         token.name = "laptop".to_owned();
-        let options = changed(HttpOptions::default(), |options| options.access.tokens = vec![token]);
+        let wide = Token::new(WIDE_TOKEN, None, "").unwrap();
+        let options = changed(HttpOptions::default(), |options| options.access.tokens = vec![token, wide]);
         Self { http: Http::start(&server, options), sink }
     }
 
@@ -194,5 +198,8 @@ fn requests_without_a_valid_token_have_a_bounded_number_of_events() {
         assert!(!format!("{event:?}").contains("wrong-secret"), "{event:?}");
     }
     let metrics = server.http.ask("GET", "/metrics", &[AUTHORIZATION], "").1;
+    assert!(!metrics.contains("skill_refused_requests_total"), "those of others: {metrics}");
+    let wide = format!("Bearer {WIDE_TOKEN}");
+    let metrics = server.http.ask("GET", "/metrics", &[("Authorization", &wide)], "").1;
     assert!(metrics.contains("\nskill_refused_requests_total 16\n"), "{metrics}");
 }

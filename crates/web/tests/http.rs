@@ -41,6 +41,9 @@ fn initialized_session(http: &Http) -> String {
     id
 }
 
+/// Longer than any test.
+const ENDLESS: Duration = Duration::from_secs(24 * 60 * 60);
+
 const JSON: [(&str, &str); 2] =
     [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
 
@@ -267,7 +270,6 @@ fn slow_request_heads_and_bodies_time_out() {
     limits.body_time = time;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
-    let started = Instant::now();
     let host = http.address;
     let slow_body = format!(
         "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
@@ -280,7 +282,6 @@ fn slow_request_heads_and_bodies_time_out() {
     // An idle connection is ended too, after an answer.
     let (status, _) = http.exchange(format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     assert_eq!(status, 200);
-    assert!(started.elapsed() < Duration::from_secs(10));
     assert_eq!(http.get("/readyz").0, 200);
 }
 
@@ -613,7 +614,9 @@ fn list_changes_are_sent_over_event_streams() {
     let world = World::new();
     let server = world.server();
     let _watcher = watched(&server);
-    let http = Http::start(&server, HttpOptions::default());
+    // A stop that waited for idle streams would not end.
+    let options = changed(HttpOptions::default(), |options| options.limits.grace = ENDLESS);
+    let http = Http::start(&server, options);
     // A client with a session:
     let session = initialized_session(&http);
     let mut legacy = http.connect();
@@ -639,11 +642,9 @@ fn list_changes_are_sent_over_event_streams() {
     let told = event(&modern, |message| message["method"] == "notifications/resources/list_changed");
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
     // When the server is stopped both streams end, the new one with its result.
-    let started = Instant::now();
     http.stop.stop();
     event(&modern, |message| message["id"] == 9);
     http.end();
-    assert!(started.elapsed() < Duration::from_secs(9), "idle streams are not waited for");
 }
 
 #[test]
@@ -719,6 +720,45 @@ fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
     let statuses: Vec<u16> = abandoned.iter().map(|id| ping(id)).collect();
     assert_eq!(statuses, [vec![404; 18], vec![200; 2]].concat());
     assert_eq!(ping(&listening), 200);
+}
+
+#[test]
+fn requests_of_half_closed_connections_are_answered() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    for path in ["/healthz", INDEX].repeat(20) {
+        let mut stream = http.connect();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", http.address).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn idle_sessions_of_all_callers_are_limited_together() {
+    let world = World::new();
+    let server = world.server_with_mcp(|options| options.all_idle_sessions = 3);
+    let tokens = ["ann-0123456789abcdef", "bob-0123456789abcdef"];
+    let options = changed(HttpOptions::default(), |options| {
+        options.access.tokens = tokens.iter().map(|secret| Token::new(secret, None, "t").unwrap()).collect();
+    });
+    let http = Http::start(&server, options);
+    let ask = |secret: &str, more: &[(&str, &str)], body: &str| {
+        let bearer = format!("Bearer {secret}");
+        let headers = [&JSON[..], &[("Authorization", &bearer)], more].concat();
+        http.ask("POST", "/mcp", &headers, body)
+    };
+    let start = |secret| {
+        let (_, answer) = ask(secret, &[], &initialize("2025-11-25"));
+        answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned()
+    };
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+    let ping = |secret, id: &String| ask(secret, &[("Mcp-Session-Id", id)], &ping).0;
+    let sessions: Vec<_> = (0..6).map(|number| (tokens[number % 2], start(tokens[number % 2]))).collect();
+    let statuses: Vec<u16> = sessions.iter().map(|(secret, id)| ping(secret, id)).collect();
+    assert_eq!(statuses, [404, 404, 404, 200, 200, 200]);
 }
 
 #[test]
@@ -901,7 +941,10 @@ fn shutdown_accepts_no_more_connections_than_the_limit() {
 #[test]
 fn shutdown_does_not_wait_for_half_a_body() {
     let world = World::new();
-    let http = Http::start(&world.server(), HttpOptions::default());
+    let options = changed(HttpOptions::default(), |options| {
+        (options.limits.grace, options.limits.body_time) = (ENDLESS, ENDLESS);
+    });
+    let http = Http::start(&world.server(), options);
     let mut half = http.connect();
     let host = http.address;
     let head = format!(
@@ -910,10 +953,8 @@ fn shutdown_does_not_wait_for_half_a_body() {
     half.write_all(head.as_bytes()).unwrap();
     assert_eq!(http.get("/healthz").0, 200);
     std::thread::sleep(Duration::from_millis(100));
-    let started = Instant::now();
     http.stop.stop();
     http.end();
-    assert!(started.elapsed() < Duration::from_secs(8), "no longer than connections may take to close");
 }
 
 #[test]

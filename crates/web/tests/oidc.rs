@@ -260,6 +260,27 @@ fn tokens_that_the_provider_did_not_sign_are_refused() {
     }
 }
 
+#[test]
+fn only_access_tokens_are_bearer_tokens() {
+    let setting = Setting::new();
+    for id in [json!({"nonce": "x"}), json!({"at_hash": "x"})] {
+        assert_eq!(setting.bearer(&setting.provider.token(&id), "/metrics").0, 401, "{id}");
+    }
+    // The token was made for this server; who asked for it is the provider's to decide.
+    assert_eq!(setting.bearer(&setting.provider.token(&json!({"azp": "other"})), "/metrics").0, 200);
+    let claims = claims(&setting.provider.issuer(), &json!({}));
+    for (typ, status) in [
+        (json!(null), 200),
+        (json!("at+jwt"), 200),
+        (json!("application/at+JWT"), 200),
+        (json!("logout+jwt"), 401),
+        (json!(""), 401),
+    ] {
+        let token = setting.provider.lock().signed_as(&typ, &claims);
+        assert_eq!(setting.bearer(&token, "/metrics").0, status, "{typ}");
+    }
+}
+
 /// Returns the modulus that the provider publishes.
 fn public_modulus(provider: &TestProvider) -> Vec<u8> {
     use base64::Engine as _;

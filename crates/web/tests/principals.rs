@@ -7,12 +7,13 @@ use std::time::SystemTime;
 use crate::memory_store::MemoryStore;
 use repertoire::Agent;
 use repertoire::model::Pattern;
-use repertoire::store::{LazyStore, Role, Store, TokenRecord, Tokens as _};
+use repertoire::store::{Journal as _, LazyStore, Role, Store, TokenRecord, Tokens as _};
+use repertoire::{Event, EventKind};
 use repertoire_web::ServerOptions;
 use repertoire_web::http::{AccessLog, HttpAccess, HttpOptions, Token};
 use serde_json::{Value, json};
 
-use crate::world::{Http, World, changed};
+use crate::world::{Http, World, changed, with_meta};
 
 /// A server with the tokens of a store, and no other access.
 struct Team {
@@ -23,8 +24,12 @@ struct Team {
 impl Team {
     fn new(world: &World, agents: Vec<Agent>, access: HttpAccess) -> Self {
         let store = Arc::new(MemoryStore::new());
-        let server = world.server_for(ServerOptions::default(), agents);
         let shared: Arc<dyn Store> = store.clone();
+        let options = changed(ServerOptions::default(), |options| {
+            options.dashboard.is_served = true;
+            options.dashboard.store = Some(LazyStore::from(Arc::clone(&shared)));
+        });
+        let server = world.server_for(options, agents);
         let options = changed(HttpOptions::default(), |options| {
             options.access = access;
             options.needs_token = true;
@@ -74,6 +79,48 @@ fn a_token_of_the_store_is_accepted_and_ends_when_it_is_revoked() {
     }
     let ended = team.token("bob", Role::Admin, |token| token.expires = Some(SystemTime::now()));
     assert_eq!(team.call(&ended, "tools/list", json!({})).0, 401);
+}
+
+#[test]
+fn streams_end_when_their_token_is_revoked() {
+    use std::io::{Read as _, Write as _};
+
+    let world = World::new();
+    let team = Team::new(&world, Vec::new(), HttpAccess::default());
+    let (ann, bob) = (team.token("ann", Role::Reader, |_| {}), team.token("bob", Role::Reader, |_| {}));
+    let digest = team.store.tokens().unwrap().iter().find(|token| token.name == "ann").unwrap().digest;
+    let open = |secret: &str, head: &str, body: &str| {
+        let mut stream = team.http.connect();
+        let more = format!("Host: {}\r\nAuthorization: Bearer {secret}\r\n", team.http.address);
+        let types = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+        let length = body.len();
+        write!(stream, "{head}\r\n{more}{types}Content-Length: {length}\r\n\r\n{body}").unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200", "{head}");
+        stream
+    };
+    let changes = "GET /api/v1/changes HTTP/1.1\r\nConnection: close";
+    let listen = "POST /mcp HTTP/1.1\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nConnection: close";
+    let params = with_meta(json!({"notifications": {"resourcesListChanged": true}}));
+    let body = json!({"jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": params});
+    let body = body.to_string();
+    let streams = [open(&ann, changes, ""), open(&ann, listen, &body)];
+    let mut other = open(&bob, changes, "");
+    assert!(team.store.revoke_token(&digest, SystemTime::now()).unwrap());
+    for mut stream in streams {
+        // The end of the stream; the connection's time limit is an error.
+        stream.read_to_end(&mut Vec::new()).unwrap();
+    }
+    let event = Event::new(EventKind::SkillLoaded, "load_skill", "s", SystemTime::now());
+    team.store.append(&[event]).unwrap();
+    let mut told = Vec::new();
+    while !String::from_utf8_lossy(&told).contains("event: events") {
+        let mut part = [0; 256];
+        let length = other.read(&mut part).unwrap();
+        assert!(length > 0, "the stream of another token goes on");
+        told.extend(&part[..length]);
+    }
 }
 
 #[test]

@@ -168,7 +168,12 @@ impl Drop for TestProvider {
 
 impl ProviderState {
     fn signed(&self, claims: &Value) -> String {
-        let header = json!({"alg": self.key.algorithm(), "kid": self.key_id, "typ": "JWT"});
+        self.signed_as(&json!("JWT"), claims)
+    }
+
+    /// Returns a token of the type `typ`.
+    pub(crate) fn signed_as(&self, typ: &Value, claims: &Value) -> String {
+        let header = json!({"alg": self.key.algorithm(), "kid": self.key_id, "typ": typ});
         jwt(&header, claims, |message| self.key.sign(message))
     }
 

@@ -33,6 +33,8 @@ pub enum ClientErrorKind {
     Cut,
     /// The answer cannot be understood.
     Malformed,
+    /// The answer has neither text nor calls of tools.
+    Empty,
     /// The request was cancelled.
     Cancelled,
 }

@@ -4,14 +4,17 @@ mod conflicts;
 mod plan;
 mod report;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
 use repertoire::change::ChangeSteps;
+use repertoire::discovery::repository_root;
 use repertoire::store::keep_skill;
 use repertoire_app::install::{checks, named};
+use repertoire_clients::Owner;
 use repertoire_clients::link::{LinkKind, links_to};
-use repertoire_sources::{Change, Lock, LockedSkill, SkillChange};
+use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, Source, source_of};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
@@ -69,12 +72,40 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &UpdateArgs) -> Resu
     })
 }
 
+/// Asks about directories outside the repository that the lock of the project names: whoever wrote it chose
+/// them.
+fn ask_about_directories(ui: &mut Ui, workspace: &Workspace, args: &UpdateArgs) -> Result<(), CliError> {
+    let owner = args.place.owner(&workspace.env);
+    let (installation, home) = (workspace.installation(owner)?, workspace.env.home());
+    let root = repository_root(&installation.base, home.as_deref());
+    let Some(root) = root.filter(|_| owner == Owner::Project) else { return Ok(()) };
+    let lock = Lock::read(&installation.lock)?;
+    let outside: BTreeSet<String> = named(&lock, &args.names)?
+        .into_iter()
+        .filter_map(|locked| match source_of(locked, &installation.base, home.as_deref()) {
+            Ok(Source::Directory(directory)) => directory.canonicalize().ok(),
+            _ => None,
+        })
+        .filter(|directory| !directory.starts_with(&root))
+        .map(|directory| directory.display().to_string())
+        .collect();
+    let Some(first) = outside.first() else { return Ok(()) };
+    let more = outside.len() - 1;
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let question = format!("the lock of this project names {}{more}, outside it; search it?", escape(first));
+    match ui.consent(&question, args.yes)? {
+        Consent::Refused => Err(CliError::no("nothing was searched")),
+        Consent::Given | Consent::Unasked => Ok(()),
+    }
+}
+
 fn update(
     ui: &mut Ui,
     workspace: &Workspace,
     args: &UpdateArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
+    ask_about_directories(ui, workspace, args)?;
     let (installation, checks) = checks(
         workspace,
         ui.git_prompt(),

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use repertoire_exec::{
     Cancel, ExceededLimit, ExecErrorKind, Job, Launcher, RunEnding, RunOutcome, Sandbox, UnconfinedSandbox,
@@ -165,13 +165,12 @@ fn a_program_that_is_no_launcher_fails_at_once() {
 fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
     let world = World::new();
     for sandbox in everyone() {
-        let mut job = world.sh("echo before; (setsid sleep 100 &) ; sleep 100");
+        // A run that waited for them would not end.
+        let mut job = world.sh("echo before; (setsid sleep 1000000 &) ; sleep 1000000");
         job.limits.timeout = Duration::from_millis(300);
-        let start = Instant::now();
         let outcome = run(&sandbox, &job);
         assert_eq!(outcome.ending, RunEnding::TimedOut, "{}", sandbox.name());
         assert_eq!(stdout(&outcome), "before\n");
-        assert!(start.elapsed() < Duration::from_secs(8), "{} {:?}", sandbox.name(), start.elapsed());
     }
 }
 
@@ -180,15 +179,13 @@ fn another_thread_ends_it() {
     let world = World::new();
     for sandbox in everyone() {
         let cancel = Cancel::new();
-        let mut job = world.sh("sleep 100");
+        let mut job = world.sh("sleep 1000000");
         job.cancel = Some(cancel.clone());
         let thread = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(150));
             cancel.cancel();
         });
-        let start = Instant::now();
         assert_eq!(run(&sandbox, &job).ending, RunEnding::Cancelled, "{}", sandbox.name());
-        assert!(start.elapsed() < Duration::from_secs(8));
         thread.join().unwrap();
     }
 }

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use repertoire_exec::protect::names::{PROTECTED, PROTECTED_IN};
 use repertoire_exec::{CleanupProblem, Job, RunEnding};
 
 use crate::world::{World, sandboxes, stderr, stdout};
@@ -46,6 +48,31 @@ fn a_new_protected_name_ends_the_command() {
             assert!(outcome.refused.contains(&world.path("project").join(refused)), "{shown}");
             assert!(outcome.cleanup_problems.is_empty(), "{shown}");
         }
+    }
+}
+
+#[test]
+fn each_protected_name_is_refused_by_itself() {
+    let inner = PROTECTED_IN.iter().map(|(directory, name)| format!("{directory}/{name}"));
+    let names: Vec<String> = PROTECTED.iter().map(|name| (*name).to_owned()).chain(inner).collect();
+    for sandbox in sandboxes() {
+        let next = AtomicUsize::new(0);
+        let plant = || {
+            while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let world = World::new();
+                let text =
+                    format!("mkdir -p \"$(dirname 'out/{name}')\"; echo obey > 'out/{name}'; sleep 600");
+                let outcome = sandbox.run(&job(&world, &text, "project/out")).unwrap();
+                assert_eq!(outcome.ending, RunEnding::ProtectedName, "{} {name} {outcome:?}", sandbox.name());
+                let planted = world.path("project/out").join(name);
+                assert!(planted.symlink_metadata().is_err(), "{} {name} {outcome:?}", sandbox.name());
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(plant))));
+        let world = World::new();
+        let outcome = sandbox.run(&job(&world, "echo plain > out/notes.md", "project/out")).unwrap();
+        assert_eq!(outcome.ending, RunEnding::Exited(0), "{} {outcome:?}", sandbox.name());
+        assert_eq!(world.read("project/out/notes.md"), "plain\n", "{}", sandbox.name());
     }
 }
 

@@ -1,10 +1,10 @@
 //! Read-only copies of skills, so that the approved files are what runs.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::{Bundle, BundleFile, Digest, LineRange};
@@ -19,8 +19,6 @@ const DIRECTORY: &str = "run";
 const MAX_COPIES: usize = 64;
 /// The time after its last use until a copy may be removed: longer than any job runs.
 const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Distinguishes copies that this process writes at the same time.
-static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the directory with a copy of `entry`, whose files are exactly those of `bundle`.
 ///
@@ -60,7 +58,8 @@ pub(super) async fn copy(
             .map_err(|error| Error::new(ErrorKind::Io).at(about).because(error))?;
     }
     executor.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
-    Ok(path)
+    // A sandbox does not have the directories that a path with `..` goes through.
+    path.canonicalize().map_err(|error| Error::new(ErrorKind::Io).at(path).because(error))
 }
 
 /// Returns whether `path` contains exactly the files of `bundle`.
@@ -114,8 +113,9 @@ fn touch(path: &Path) {
 /// Another run may use the directory, so it is never removed in place. A valid copy stays, an invalid one is renamed.
 fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, Vec<u8>)]) -> io::Result<()> {
     fs::create_dir_all(parent)?;
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temporary = parent.join(format!(".{}-{number}.tmp", std::process::id()));
+    // Processes in containers that share the directory may have the same number.
+    let random = RandomState::new().hash_one(());
+    let temporary = parent.join(format!(".{random:016x}.tmp"));
     let written = (|| {
         for (file, bytes) in contents {
             let place = temporary.join(file.path.as_str());
@@ -129,7 +129,7 @@ fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, V
         }
         // Another process was faster, or the existing copy is invalid.
         if !is_copy(path, bundle) {
-            let aside = parent.join(format!(".{}-{number}.bad.tmp", std::process::id()));
+            let aside = parent.join(format!(".{random:016x}.bad.tmp"));
             fs::rename(path, aside)?;
             fs::rename(&temporary, path)?;
         }

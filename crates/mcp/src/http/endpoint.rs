@@ -109,7 +109,7 @@ pub struct Endpoint {
     service: McpService,
     /// Returns the service of another view. All services have the same sessions.
     service_of: Box<dyn Fn(Arc<AgentView>) -> McpService + Send + Sync>,
-    sessions: McpSessions,
+    sessions: Arc<McpSessions>,
     /// The handshakes of sessions that are taken over.
     handshakes: Arc<PendingHandshakes>,
     stopping: CancellationToken,
@@ -141,7 +141,8 @@ impl Server {
             .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(closed.clone());
         config.session_store = Some(Arc::clone(&handshakes) as Arc<dyn SessionStore>);
-        let sessions = McpSessions::new(Arc::clone(&manager), Arc::clone(&options));
+        let sessions =
+            McpSessions::new(Arc::clone(&manager), Arc::clone(&options), Arc::clone(self.sessions()));
         let (sender, closing, closed) = (caller.principal.clone(), stopping.clone(), closed.clone());
         let service_of = Box::new(move |view: Arc<AgentView>| {
             let (sender, options) = (sender.clone(), Arc::clone(&options));

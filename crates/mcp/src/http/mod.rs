@@ -9,3 +9,4 @@ mod endpoint;
 
 pub use endpoint::Endpoint;
 pub use reply::EndpointResponse;
+pub(crate) use sessions::AllSessions;

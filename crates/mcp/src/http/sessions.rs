@@ -1,10 +1,10 @@
-//! The MCP sessions of one token, up to two limits: a new one replaces the one that was idle longest.
+//! The MCP sessions of one token, and of all, up to limits: a new one replaces the one that was idle longest.
 //!
-//! rmcp 3.8 expires idle sessions but does not limit their number, and each takes about 100 KiB. Most clients
-//! do not end their sessions, so few idle ones are kept.
+//! rmcp 3.8 expires idle sessions but does not limit their number, and each takes 100 to 200 KiB. Most
+//! clients do not end their sessions, so few idle ones are kept.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Instant;
 
 use rmcp::transport::streamable_http_server::SessionManager as _;
@@ -25,6 +25,35 @@ pub(super) struct McpSessions {
     ended: std::sync::Mutex<VecDeque<String>>,
     /// Locked while a session starts, so that no two take the last slot.
     starting: Mutex<()>,
+    all: Arc<AllSessions>,
+}
+
+/// The sessions of all callers of a server.
+#[derive(Default)]
+pub(crate) struct AllSessions(std::sync::Mutex<Vec<Weak<McpSessions>>>);
+
+impl AllSessions {
+    /// Returns the sessions of each caller.
+    fn callers(&self) -> Vec<Arc<McpSessions>> {
+        let callers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        callers.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn add(&self, sessions: &Arc<McpSessions>) {
+        let mut callers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        callers.retain(|caller| caller.strong_count() > 0);
+        callers.push(Arc::downgrade(sessions));
+    }
+
+    /// Closes the longest idle sessions, so that fewer than `most` stay.
+    async fn make_room(&self, most: usize) {
+        let mut idle: Vec<_> = self.callers().into_iter().flat_map(McpSessions::idle).collect();
+        idle.sort_by_key(|(last_used, ..)| *last_used);
+        let surplus = (idle.len() + 1).saturating_sub(most);
+        for (_, caller, id) in idle.into_iter().take(surplus) {
+            caller.close(&id).await;
+        }
+    }
 }
 
 struct TrackedSession {
@@ -40,28 +69,48 @@ impl TrackedSession {
 }
 
 impl McpSessions {
-    pub(super) fn new(manager: Arc<LocalSessionManager>, options: Arc<McpOptions>) -> Self {
-        Self {
+    pub(super) fn new(
+        manager: Arc<LocalSessionManager>,
+        options: Arc<McpOptions>,
+        all: Arc<AllSessions>,
+    ) -> Arc<Self> {
+        let sessions = Arc::new(Self {
             manager,
             options,
             sessions: std::sync::Mutex::default(),
             ended: std::sync::Mutex::default(),
             starting: Mutex::default(),
-        }
+            all,
+        });
+        sessions.all.add(&sessions);
+        sessions
     }
 
-    /// Closes the longest idle session if a limit is reached. No other session starts while the returned guard is held.
+    /// Closes the longest idle sessions if a limit is reached. No other session starts while the returned guard
+    /// is held.
     ///
     /// The client of a closed session gets 404 and starts a new one.
     pub(super) async fn make_room(&self) -> MutexGuard<'_, ()> {
         let starting = self.starting.lock().await;
         while let Some(idle) = self.longest_idle_over_limit().await {
-            self.sessions().remove(&*idle);
-            self.ended(&idle);
-            // The manager forgets it even if closing fails.
-            let _ = self.manager.close_session(&idle).await;
+            self.close(&idle).await;
         }
+        self.all.make_room(self.options.all_idle_sessions).await;
         starting
+    }
+
+    async fn close(&self, id: &Arc<str>) {
+        self.sessions().remove(&**id);
+        self.ended(id);
+        // The manager forgets it even if closing fails.
+        let _ = self.manager.close_session(id).await;
+    }
+
+    /// Returns the idle sessions, each with the time of its last use.
+    fn idle(self: Arc<Self>) -> Vec<(Instant, Arc<Self>, Arc<str>)> {
+        let sessions = self.sessions();
+        let idle = sessions.iter().filter(|(_, tracked)| tracked.is_idle());
+        idle.map(|(id, tracked)| (tracked.last_used, Arc::clone(&self), id.as_str().into())).collect()
     }
 
     async fn longest_idle_over_limit(&self) -> Option<Arc<str>> {

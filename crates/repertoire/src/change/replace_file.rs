@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::leftovers::remove_leftovers;
 use crate::{Error, ErrorKind, regular_file};
 
 /// The largest file of a user that is replaced, in bytes.
@@ -69,6 +70,7 @@ pub fn replace_file(path: &Path, kind: FileKind<'_>, after: Option<&[u8]>) -> Re
     if !matches!(kind, FileKind::User { .. }) {
         fs::create_dir_all(parent).map_err(failed)?;
     }
+    remove_leftovers(path);
     // Permissions are given later: a private file is never readable by others, not even for a moment.
     let is_private = old.is_some() || matches!(kind, FileKind::PrivateRecord | FileKind::Cache);
     let mut file = create(parent, path, is_private).map_err(failed)?;
@@ -234,6 +236,19 @@ mod tests {
             assert_eq!(number(), 0);
         }
         assert_eq!(read_file(&path, 10).unwrap(), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_next_write_removes_what_a_killed_writer_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(".claude.json");
+        for kind in [user(None), user(Some("a")), FileKind::Record, FileKind::PrivateRecord, FileKind::Cache]
+        {
+            fs::write(directory.path().join("..claude.json.Xy12ab.tmp"), "secret").unwrap();
+            replace_file(&path, kind, Some(b"a")).unwrap();
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "{kind:?}");
+        }
     }
 
     #[test]

@@ -291,6 +291,16 @@ mod tests {
     }
 
     #[test]
+    fn a_sink_that_is_dropped_while_the_journal_does_not_answer_reports_it() {
+        let (options, reasons) = telling(10);
+        let (sink, batches, _results) = scripted(options);
+        sink.record(&event(0));
+        batches.recv_timeout(TIMEOUT).unwrap();
+        drop(sink);
+        assert_eq!(reasons.recv_timeout(TIMEOUT).unwrap(), ErrorKind::Store);
+    }
+
+    #[test]
     fn dropping_the_sink_writes_what_is_queued() {
         let store = Arc::new(MemoryStore::new());
         let journal: Arc<dyn Journal> = store.clone();

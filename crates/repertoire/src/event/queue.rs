@@ -1,12 +1,12 @@
 //! The queue of a sink that writes events from a thread of its own.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Event;
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// The most events that are written at once.
 const MAX_BATCH: usize = 500;
@@ -64,6 +64,8 @@ struct SharedQueue {
     /// Signalled when everything is done.
     idle: Condvar,
     dropped: AtomicU64,
+    /// The callback was called.
+    is_told: AtomicBool,
 }
 
 #[derive(Default)]
@@ -90,6 +92,15 @@ impl SharedQueue {
 
     fn drop_events(&self, count: usize) {
         self.dropped.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// Calls the callback, once.
+    fn tell(&self, options: &QueueOptions, error: &Error) {
+        if let Some(on_failure) = &options.on_failure
+            && !self.is_told.swap(true, Ordering::Relaxed)
+        {
+            on_failure(error);
+        }
     }
 
     /// Waits for events and takes a batch of them; none when the queue is closed and empty.
@@ -174,13 +185,8 @@ impl EventQueue {
     /// Starts the thread, unless it was started before.
     fn start(&self) {
         let Some(open) = self.start.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let mut worker = Worker {
-            shared: Arc::clone(&self.shared),
-            options: self.options.clone(),
-            open,
-            writer: None,
-            is_told: false,
-        };
+        let mut worker =
+            Worker { shared: Arc::clone(&self.shared), options: self.options.clone(), open, writer: None };
         let name = self.options.name.to_owned();
         let started = std::thread::Builder::new().name(name).spawn(move || worker.run());
         if started.is_err() {
@@ -193,7 +199,10 @@ impl Drop for EventQueue {
     fn drop(&mut self) {
         self.shared.lock().is_closed = true;
         self.shared.work.notify_all();
-        self.flush(DROP_TIME);
+        if !self.flush(DROP_TIME) {
+            // The process may end before the thread does.
+            self.shared.tell(&self.options, &Error::new(ErrorKind::Store).because("it does not answer"));
+        }
     }
 }
 
@@ -203,8 +212,6 @@ struct Worker {
     open: Opener,
     /// The destination, once it is open.
     writer: Option<Box<dyn BatchWriter>>,
-    /// The callback was called.
-    is_told: bool,
 }
 
 impl Worker {
@@ -252,11 +259,7 @@ impl Worker {
         writer.write(events)
     }
 
-    fn tell(&mut self, error: &Error) {
-        if let Some(on_failure) = &self.options.on_failure
-            && !std::mem::replace(&mut self.is_told, true)
-        {
-            on_failure(error);
-        }
+    fn tell(&self, error: &Error) {
+        self.shared.tell(&self.options, error);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::skill_lock::SkillLock;
@@ -17,14 +17,12 @@ pub(super) const STALE: Duration = Duration::from_secs(10 * 60);
 /// leave it out, as they do with all unfinished writes. It is not a leftover: an undo needs it.
 pub(crate) const REMOVED: &str = ".rep-staging-removed";
 
-/// Distinguishes the directories that one process makes.
-static COUNTER: AtomicU64 = AtomicU64::new(0);
-
 /// Returns a path in `parent` that no other write uses, for the directory called `name`.
 pub(super) fn staging_path(parent: &Path, name: &OsStr) -> PathBuf {
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    // Processes in containers that share the directory may have the same number.
+    let random = RandomState::new().hash_one(());
     let name: String = name.to_string_lossy().chars().take(64).collect();
-    parent.join(format!("{STAGING}{}-{number}-{name}", std::process::id()))
+    parent.join(format!("{STAGING}{random:016x}-{name}"))
 }
 
 /// Makes the entries of `directory` durable.

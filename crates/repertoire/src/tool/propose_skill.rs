@@ -45,9 +45,13 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         arguments.only(&[NAME, FILES, JUSTIFICATION, EVIDENCE])?;
         let asked = arguments.skill(&NAME)?;
         let name = SkillName::new(asked).ok_or_else(|| bad(NAME.name, Grammar::AgentSkills.in_words()))?;
+        let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
+        if session.lookup().scopes().iter().any(|scope| !scope.allows_new("", name.as_str())) {
+            // Before anything else is looked at, so that the answer does not tell which of these names exist.
+            return Err(refused(asked, &ProposalRefusal::NameUnusable(name.to_string()), details));
+        }
         let files = files(&arguments)?;
         let proposal = proposal_text(session, &arguments)?;
-        let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
         let Some(proposer) = session.library().proposer() else {
             return Err(refused(asked, &ProposalRefusal::Off, details));
         };

@@ -155,6 +155,31 @@ fn locked_files_come_from_the_store_or_from_the_commit_of_then() {
 }
 
 #[test]
+fn a_directory_that_a_lock_names_is_not_searched() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("a/b/pdf");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("SKILL.md"), skill("pdf", "Read it.\n")).unwrap();
+    let files = files(&[("SKILL.md", &skill("pdf", "Read it.\n"))]);
+    let store = LazyStore::from(Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let find = |path: &str, digest| {
+        let locked = LockedSkill {
+            name: SkillName::new("pdf").unwrap(),
+            source: directory.path().display().to_string(),
+            reference: None,
+            path: path.to_owned(),
+            resolved: None,
+            digest,
+            files: BTreeMap::new(),
+        };
+        locked_files(&locked, Path::new("/"), None, &store, &FetchOptions::new("scratch")).unwrap()
+    };
+    assert_eq!(find(".", bundle(&files).digest()), None);
+    assert_eq!(find("a/b/pdf", bundle(&SkillFiles::new()).digest()), None);
+    assert_eq!(find("a/b/pdf", bundle(&files).digest()), Some(files));
+}
+
+#[test]
 fn the_source_of_a_locked_skill_has_its_reference() {
     let check = |source: &str, reference: Option<&str>, expect: Result<&str, &str>| {
         let locked = LockedSkill {

@@ -24,6 +24,7 @@ mod provider_sign_in;
 mod open_pages;
 mod router;
 mod control;
+mod half_closed;
 mod serve;
 
 pub use access::Token;

@@ -11,6 +11,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use axum::{Extension, Router};
+use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 use repertoire::serve::{AgentView, Principal};
 use tokio::sync::OwnedSemaphorePermit;
@@ -52,6 +53,9 @@ const CHANGES: &str = "/changes";
 
 /// Maximum time for the store to answer whether it is there. Health checks often wait for a second.
 const STORE_TIME: Duration = Duration::from_millis(500);
+
+/// The interval in which the token of an open event stream is checked again.
+const STREAM_CHECK: Duration = Duration::from_secs(2);
 
 /// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As
 /// many requests for the index itself are answered beside them, and as many for published versions.
@@ -349,9 +353,9 @@ async fn expect_opened(State(app): State<Arc<App>>, request: Request, next: Next
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.
 async fn authenticate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let route = route(&request);
-    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
-        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+    let (route, sender) = (route(&request), Sender::bearer(&request));
+    match sender.endpoint(&app).await {
+        Ok(endpoint) => answer(&app, &endpoint, sender, route, request, next).await,
         Err(fault) => refuse_access(&app, &route, &fault),
     }
 }
@@ -360,42 +364,76 @@ async fn authenticate(State(app): State<Arc<App>>, request: Request, next: Next)
 async fn authenticate_person(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let route = route(&request);
     if let Some(token) = sign_in::token(&app, &request).map(str::to_owned) {
-        match app.principals.endpoint(Some(token.as_bytes())).await {
+        let sender = Sender::SignedIn(token);
+        match sender.endpoint(&app).await {
             Ok(endpoint) if endpoint.caller.principal.name.is_some() => {
-                return answer(&app, &endpoint, Some(&token), route, request, next).await;
+                return answer(&app, &endpoint, sender, route, request, next).await;
             }
             // The token has ended, so that the person is signed out.
             Ok(_) | Err(AccessFault::MissingToken | AccessFault::InvalidToken) => {}
             Err(fault) => return refuse_access(&app, &route, &fault),
         }
     }
-    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
-        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+    let sender = Sender::bearer(&request);
+    match sender.endpoint(&app).await {
+        Ok(endpoint) => answer(&app, &endpoint, sender, route, request, next).await,
         Err(fault) => sign_in::refuse_person(&app, &route, &request, &fault),
     }
 }
 
-/// Returns the endpoint of the token of a request, in its headers or its URL, or that of requests without one.
-async fn bearer_endpoint(
-    app: &App,
-    headers: &HeaderMap,
-    url_token: Option<&UrlToken>,
-) -> Result<Arc<Endpoint>, AccessFault> {
-    let has_header = headers.contains_key(header::AUTHORIZATION);
-    if let Some(token) = url_token.filter(|_| !has_header) {
-        return app.principals.endpoint_of_url(token).await;
-    }
-    app.principals.endpoint(bearer(headers)).await.map_err(|fault| match fault {
-        AccessFault::MissingToken if has_header => AccessFault::InvalidToken,
-        fault => fault,
-    })
+/// The token of a request.
+enum Sender {
+    /// In its headers or its URL; there need not be one.
+    Bearer(HeaderMap, Option<UrlToken>),
+    /// Of a person that signed in.
+    SignedIn(String),
 }
 
-/// Answers a request of the principal of `endpoint`, within its limits. A person that signed in did so with the token `secret`.
+impl Sender {
+    fn bearer(request: &Request) -> Self {
+        Self::Bearer(request.headers().clone(), request.extensions().get().cloned())
+    }
+
+    /// Returns the endpoint of the token, or that of requests without one.
+    async fn endpoint(&self, app: &App) -> Result<Arc<Endpoint>, AccessFault> {
+        let (headers, url_token) = match self {
+            Self::Bearer(headers, url_token) => (headers, url_token),
+            Self::SignedIn(token) => return app.principals.endpoint(Some(token.as_bytes())).await,
+        };
+        let has_header = headers.contains_key(header::AUTHORIZATION);
+        if let Some(token) = url_token.as_ref().filter(|_| !has_header) {
+            return app.principals.endpoint_of_url(token).await;
+        }
+        app.principals.endpoint(bearer(headers)).await.map_err(|fault| match fault {
+            AccessFault::MissingToken if has_header => AccessFault::InvalidToken,
+            fault => fault,
+        })
+    }
+
+    /// Returns `response`; an event stream ends soon after the token does, or has other rights.
+    fn follow(self, response: Response, app: &Arc<App>, endpoint: &Arc<Endpoint>) -> Response {
+        let media_type = response.headers().get(header::CONTENT_TYPE);
+        if !media_type.is_some_and(|it| it.as_bytes().starts_with(b"text/event-stream")) {
+            return response;
+        }
+        let (app, endpoint) = (Arc::clone(app), Arc::clone(endpoint));
+        let ended = async move {
+            let mut is_let_in = true;
+            while is_let_in {
+                tokio::time::sleep(STREAM_CHECK).await;
+                is_let_in = self.endpoint(&app).await.is_ok_and(|now| Arc::ptr_eq(&now, &endpoint));
+            }
+        };
+        let events = |body: Body| Body::from_stream(body.into_data_stream().take_until(Box::pin(ended)));
+        response.map(events)
+    }
+}
+
+/// Answers a request of the principal of `endpoint`, within its limits.
 async fn answer(
-    app: &App,
+    app: &Arc<App>,
     endpoint: &Arc<Endpoint>,
-    secret: Option<&str>,
+    sender: Sender,
     route: Arc<str>,
     mut request: Request,
     next: Next,
@@ -420,9 +458,9 @@ async fn answer(
             };
             let principal = endpoint.caller.principal.clone();
             let ctx = request_context(app, &view, &principal, request.headers(), &route);
-            let ctx = match secret {
-                Some(secret) => ctx.signed_in(secret),
-                None => ctx,
+            let ctx = match &sender {
+                Sender::SignedIn(secret) => ctx.signed_in(secret),
+                Sender::Bearer(..) => ctx,
             };
             let extensions = request.extensions_mut();
             extensions.insert(ctx);
@@ -431,7 +469,7 @@ async fn answer(
             extensions.insert(view);
             extensions.insert(principal);
             origin.map(|origin| extensions.insert(origin));
-            next.run(request).await
+            sender.follow(next.run(request).await, app, endpoint)
         }
         Err(reason) => refuse(StatusCode::BAD_REQUEST, &reason),
     };

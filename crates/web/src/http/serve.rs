@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use repertoire::serve::{RequestLimits, Stop};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -16,11 +16,13 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
+use tower::Service as _;
 
 use super::access_log::{Peer, WithPeer};
 use super::app::App;
 use super::control::{self, HttpControl};
 use super::guard::Guard;
+use super::half_closed::{InFlight, PatientReader};
 use super::options::{HttpAccess, HttpOptions};
 use super::principals::{Principals, PrincipalsOptions, expect_distinct};
 use super::quota::Quotas;
@@ -277,8 +279,12 @@ impl Connections {
         let peer = stream.peer_addr().ok().map(Peer);
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.write_time));
-        let service = TowerToHyperService::new(WithPeer { inner: pool.router.clone(), peer });
-        let connection = pool.builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
+        let service = WithPeer { inner: pool.router.clone(), peer };
+        let in_flight = InFlight::default();
+        let (inner, write) = tokio::io::split(Box::pin(stream));
+        let reader = PatientReader { inner, in_flight: in_flight.clone(), end: None };
+        let service = service_fn(move |request| in_flight.clone().answered(service.clone().call(request)));
+        let connection = pool.builder.serve_connection(TokioIo::new(tokio::io::join(reader, write)), service);
         let connection = self.graceful.watch(connection);
         self.tasks.spawn(async move {
             // A broken connection is the client's to handle.

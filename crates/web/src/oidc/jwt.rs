@@ -27,6 +27,8 @@ pub(super) struct UnverifiedToken<'t> {
 struct Header {
     alg: String,
     kid: Option<String>,
+    /// The kind of token.
+    typ: Option<String>,
     /// The names of extensions without which the token is not understood.
     crit: Option<Value>,
 }
@@ -56,6 +58,12 @@ impl<'t> UnverifiedToken<'t> {
     /// Returns the name of the key that it says to be signed with.
     pub(super) fn key_id(&self) -> Option<&str> {
         self.header.kid.as_deref()
+    }
+
+    /// Returns `false` if it says to be of a kind that is not sent as a bearer token, such as a logout token.
+    pub(super) fn may_be_access_token(&self) -> bool {
+        let typ = self.header.typ.as_deref().unwrap_or("JWT").to_ascii_lowercase();
+        ["jwt", "at+jwt"].contains(&typ.strip_prefix("application/").unwrap_or(&typ))
     }
 
     pub(super) fn verify(&self, keys: &KeySet) -> Result<Claims, OidcFault> {

@@ -135,7 +135,13 @@ impl Provider {
 
     /// Returns the person or program that sends `token`.
     pub(crate) async fn person_of_token(&self, token: &str) -> Result<Person, OidcFault> {
+        if !UnverifiedToken::parse(token)?.may_be_access_token() {
+            return Err(OidcFault::Token("it is of another type than JWT and at+jwt"));
+        }
         let claims = self.claims(token, &self.options.audience).await?;
+        if ["nonce", "at_hash"].iter().any(|claim| claims.get(claim).is_some()) {
+            return Err(OidcFault::Token("it is an ID token, which only says who signed in"));
+        }
         Person::new(&claims, &self.options)
     }
 

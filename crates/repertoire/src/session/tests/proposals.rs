@@ -226,7 +226,7 @@ fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
     use repertoire_model::scope::{Pattern, Scope};
 
     let library = SkillDirectory::new(&["alpha", "beta"]);
-    let scope = Scope { allow: Some(vec![Pattern::new("beta").unwrap()]), ..Scope::default() };
+    let scope = Scope { deny: vec![Pattern::new("alpha*").unwrap()], ..Scope::default() };
     let (session, _) = session(&library, ProposalMode::Free, Agent { scope, ..Agent::new("builder") });
     let propose = |name: &str| {
         let text = format!("---\nname: {name}\ndescription: Does things. Use when needed.\n---\n# X\n");
@@ -234,10 +234,13 @@ fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
         let reply = block_on(session.call("propose_skill", &arguments));
         session.text_as(reply.answer(), Render::Text)
     };
-    assert_eq!(
-        propose("alpha"),
-        "Error: The call was refused: the name alpha cannot be used for a new skill."
-    );
+    let refusal = "Error: The call was refused: the name alpha cannot be used for a new skill.";
+    assert_eq!(propose("alpha"), refusal);
+    assert_eq!(propose("alpha2"), refusal.replace("alpha", "alpha2"), "it does not exist");
+    for name in ["alpha", "alpha2"] {
+        let reply = block_on(session.call("propose_skill", &json!({"name": name, "files": 7})));
+        assert_eq!(session.text_as(reply.answer(), Render::Text), refusal.replace("alpha", name));
+    }
     assert_eq!(
         propose("beta"),
         "Error: The call was refused: there is a skill beta; propose a change of it instead."
@@ -251,10 +254,10 @@ fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
         propose("taken"),
         "Error: The call was refused: the name taken cannot be used for a new skill."
     );
-    assert_eq!(propose("fresh"), "The skill `fresh` is there now; you may not load it, others may.");
+    assert_eq!(propose("fresh"), "The skill `fresh` is there now; load it to use it.");
     let errors: Vec<Option<String>> = library.sink.take().into_iter().map(|event| event.error).collect();
     let refused = || Some("refused".to_owned());
-    assert_eq!(errors, [refused(), refused(), refused(), refused(), None]);
+    assert_eq!(errors, [vec![refused(); 7], vec![None]].concat());
 }
 
 #[test]
