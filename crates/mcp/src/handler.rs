@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use http::request::Parts;
 use repertoire::serve::{AgentView, ListVersions, Principal, RequestLimits};
@@ -28,7 +28,8 @@ use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
-use crate::{McpOptions, instructions};
+use crate::McpOptions;
+use crate::instructions::ClientTexts;
 
 /// The usual name of the tool that reads files, to which it answers under any other name too.
 const READ_FILE: &str = "read_skill_file";
@@ -82,6 +83,8 @@ pub(crate) struct Handler {
     looked_for_files: tokio::sync::Mutex<Option<(u64, u64)>>,
     /// Notes about skills for files that no result had yet.
     notes_for_files: Arc<Mutex<Vec<String>>>,
+    /// The texts with the catalog, which stay the same for prompt caches.
+    texts: OnceLock<ClientTexts>,
 }
 
 impl Handler {
@@ -110,6 +113,7 @@ impl Handler {
             root_changes: AtomicU64::new(0),
             looked_for_files: tokio::sync::Mutex::default(),
             notes_for_files: Arc::default(),
+            texts: OnceLock::new(),
         }
     }
 
@@ -251,10 +255,15 @@ impl Handler {
         }
     }
 
+    /// Returns the texts with the catalog for `client`, settled by the first request for them.
+    fn texts(&self, client: Option<&str>) -> &ClientTexts {
+        self.leave_to_client(client);
+        self.texts.get_or_init(|| ClientTexts::new(&self.view, client, &self.options))
+    }
+
     /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
-        self.leave_to_client(client);
-        Some(instructions::instructions(&self.view, client, &self.options)).filter(|text| !text.is_empty())
+        Some(self.texts(client).instructions.clone()).filter(|text| !text.is_empty())
     }
 
     fn has_tools(&self) -> bool {
@@ -325,10 +334,6 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let mut result = self.negotiate_initialize(&request)?;
-        if request.protocol_version == ProtocolVersion::V_2025_03_26 {
-            // Its clients know the version before, but perhaps none after it.
-            result.protocol_version = ProtocolVersion::V_2024_11_05;
-        }
         result.instructions = self.instructions(Some(&request.client_info.name));
         context.peer.set_peer_info(request);
         Ok(result)
@@ -356,9 +361,9 @@ impl ServerHandler for Handler {
         }
         // All tools fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
-        self.leave_to_client(context.client_info().map(|client| client.name).as_deref());
+        let catalog = &self.texts(context.client_info().map(|client| client.name).as_deref()).load_skill;
         let session = self.session(&context).await?;
-        let result = ListToolsResult::with_all_items(tools::list(&session));
+        let result = ListToolsResult::with_all_items(tools::list(&session, catalog));
         Ok(stamped!(self, context, result))
     }
 

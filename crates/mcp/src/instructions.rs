@@ -1,4 +1,4 @@
-//! The catalog in the server's `instructions`.
+//! The catalog in the server's `instructions`, or in the description of `load_skill` for clients that show no instructions.
 
 use repertoire::Catalog;
 use repertoire::serve::AgentView;
@@ -17,13 +17,28 @@ const MAX_TRIES: usize = 6;
 /// Each attempt reduces the budget by at least one part in this many.
 const STEPS: usize = 16;
 
-/// Clients that truncate instructions, and a length that is safe with each. The end of the text says how to find other skills.
-const TRUNCATING_CLIENTS: &[(&str, usize)] = &[("claude-code", 4_000)];
+/// Clients that show the model a server's instructions, by the names that they introduce themselves with, and the
+/// length that they do not truncate: the end of the text says how to find other skills.
+const INSTRUCTED_CLIENTS: &[(&str, usize)] = &[
+    ("claude-code", 4_000),
+    ("codex-mcp-client", usize::MAX),
+    ("gemini-cli-mcp-client", usize::MAX),
+    ("goose", usize::MAX),
+    ("goose-cli", usize::MAX),
+    ("goose-desktop", usize::MAX),
+    ("kilo", usize::MAX),
+    ("opencode", usize::MAX),
+];
 
 /// Some clients have tools of the same names, and some prefix the tools of servers.
 const PREAMBLE: &str = "The tools named here are those of this MCP server; your client may show them with a prefix before their names.\n\n";
 
-/// The maximum length of instructions.
+/// Returns the length of instructions that `client` shows the model; `None` if it is not known to show any.
+fn shown_characters(client: Option<&str>) -> Option<usize> {
+    INSTRUCTED_CLIENTS.iter().find(|(name, _)| client == Some(name)).map(|(_, characters)| *characters)
+}
+
+/// The maximum length of the text with the catalog.
 #[derive(Debug, Clone, Copy)]
 struct InstructionsLimit {
     tokens: usize,
@@ -34,8 +49,7 @@ impl InstructionsLimit {
     fn of(client: Option<&str>, options: &McpOptions) -> Self {
         // Without tools, models cannot load skills.
         let tokens = if options.tools { options.instructions_tokens } else { 0 };
-        let truncating = TRUNCATING_CLIENTS.iter().find(|(name, _)| client == Some(name));
-        Self { tokens, characters: truncating.map_or(usize::MAX, |(_, characters)| *characters) }
+        Self { tokens, characters: shown_characters(client).unwrap_or(usize::MAX) }
     }
 
     /// Returns the share of the limit that `text` uses, in thousandths.
@@ -48,11 +62,33 @@ impl InstructionsLimit {
     }
 }
 
-/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot;
-/// empty if there is not one.
-pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &McpOptions) -> String {
+/// The texts that tell the model of a client about the skills.
+#[derive(Debug, Default)]
+pub(crate) struct ClientTexts {
+    /// The server's instructions; empty if there are none.
+    pub(crate) instructions: String,
+    /// The catalog in the description of `load_skill`; empty if the instructions have it.
+    pub(crate) load_skill: String,
+}
+
+impl ClientTexts {
+    /// Returns the texts for `client`, of which one has the catalog.
+    pub(crate) fn new(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Self {
+        let catalog = catalog(view, client, options);
+        let load = &view.session.options().tools.names.load;
+        let has_load = || view.session.tools().iter().any(|tool| tool.name == *load);
+        if catalog.is_empty() || shown_characters(client).is_some() || !has_load() {
+            return Self { instructions: catalog, load_skill: String::new() };
+        }
+        let instructions = format!("The description of the tool `{load}` lists the skills of this server.\n");
+        Self { instructions, load_skill: catalog }
+    }
+}
+
+/// Returns the catalog of `view` for `client`, the same bytes for the same snapshot; empty if there is not one.
+fn catalog(view: &AgentView, client: Option<&str>, options: &McpOptions) -> String {
     let snapshot = view.shared.registry.snapshot();
-    // The instructions hold no prompt of the agent, so the catalog is written as without one.
+    // A client is given no prompt of the agent, so the catalog is written as without one.
     let mut catalog = view.session.catalog_options();
     catalog.bound.clear();
     let limit = InstructionsLimit::of(client, options);

@@ -19,14 +19,20 @@ use tokio_util::sync::CancellationToken;
 /// The key that makes Claude Code load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
-/// Returns the tools, sorted by name.
-pub(crate) fn list(session: &Session) -> Vec<Tool> {
+/// Returns the tools, sorted by name; the description of `load_skill` ends with `catalog`.
+pub(crate) fn list(session: &Session, catalog: &str) -> Vec<Tool> {
     let names = &session.options().tools.names;
     // Without these two, models could not reach any skill, or none that the catalog leaves out.
     let always = [names.load.as_str(), names.search.as_str()];
     // These write proposals, or decide about them.
     let writing = [names.propose.as_str(), names.propose_update.as_str(), names.review.as_str()];
-    let tool = |definition: &Definition| tool(definition, &always, &writing, runs(session, &definition.name));
+    let tool = |definition: &Definition| {
+        let mut tool = tool(definition, &always, &writing, runs(session, &definition.name));
+        if definition.name == names.load && !catalog.is_empty() {
+            tool.description = Some(format!("{}\n\n{catalog}", definition.description).into());
+        }
+        tool
+    };
     session.tools().iter().map(tool).collect()
 }
 
@@ -38,8 +44,8 @@ fn runs(session: &Session, name: &str) -> bool {
 
 fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) -> Tool {
     let Definition { name, description, input_schema, .. } = definition;
-    let schema: JsonObject = match input_schema {
-        Value::Object(schema) => schema.clone(),
+    let schema: JsonObject = match published(input_schema) {
+        Value::Object(schema) => schema,
         _ => Map::new(),
     };
     let mut tool = Tool::new(name.clone(), description.clone(), Arc::new(schema));
@@ -51,6 +57,20 @@ fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) 
         tool.meta = Some(MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), Value::Bool(true))])));
     }
     tool
+}
+
+/// Returns `schema` without `"additionalProperties": false`, which google-genai 3.3 takes for a schema and fails on
+/// (googleapis/python-genai#2393). Calls with unknown arguments are refused all the same.
+fn published(schema: &Value) -> Value {
+    match schema {
+        Value::Object(schema) => schema
+            .iter()
+            .filter(|(key, value)| *key != "additionalProperties" || !value.is_boolean())
+            .map(|(key, value)| (key.clone(), published(value)))
+            .collect(),
+        Value::Array(schemas) => schemas.iter().map(published).collect(),
+        other => other.clone(),
+    }
 }
 
 /// Returns whether loading a skill changes the list of tools.
