@@ -13,10 +13,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from model_server import MODEL, ModelServer
 
-CALLS = {"tools_call": ("add_numbers", {"a": 2, "b": 3}), "sse-retry": ("test_reconnection", {})}
+CALLS = {
+    "tools_call": ("add_numbers", {"a": 2, "b": 3}),
+    "sse-retry": ("test_reconnection", {}),
+    "http-invalid-tool-headers": ("valid_tool", {"region": "eu"}),
+}
 rep, url = sys.argv[1:]
 
-with tempfile.TemporaryDirectory() as place, ModelServer([CALLS.get(os.environ["MCP_CONFORMANCE_SCENARIO"], ("none", {}))]) as model:
+call = CALLS.get(os.environ["MCP_CONFORMANCE_SCENARIO"], ("none", {}))
+with tempfile.TemporaryDirectory() as place, ModelServer([call]) as model:
     Path(place, "servers.json").write_text(json.dumps({"mcpServers": {"test": {"type": "http", "url": url}}}))
     arguments = ["--base-url", f"{model.url}/v1", "--model", MODEL, "--mcp-config", "servers.json", "Go."]
     variables = {"PATH": os.environ["PATH"], "HOME": place}
