@@ -42,7 +42,7 @@ fn files(sandbox: &Sandbox) -> String {
     found.concat().replace(env!("CARGO_BIN_EXE_rep"), "[REP]")
 }
 
-const ALL: [&str; 24] = [
+const ALL: [&str; 25] = [
     "claude-code",
     "claude-desktop",
     "cursor",
@@ -66,6 +66,7 @@ const ALL: [&str; 24] = [
     "continue",
     "droid",
     "amp",
+    "openclaw",
     "augment",
 ];
 
@@ -282,6 +283,17 @@ fn every_client_gets_the_entry_that_it_reads() {
         }
       }
     }
+    === home/.openclaw/openclaw.json
+    {
+      "mcp": {
+        "servers": {
+          "repertoire": {
+            "command": "rep",
+            "args": ["serve", "--stdio"]
+          }
+        }
+      }
+    }
     === home/.pi/agent/mcp.json
     {
       "mcpServers": {
@@ -333,7 +345,7 @@ fn projects_have_files_of_their_own() {
     let run = sandbox.run_in(".", &[&["connect", "--yes", "--project"], &clients[..]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(
-        run.stderr.matches("Codex reads it only in a project that you trust").count(),
+        run.stderr.matches("Codex reads .codex/config.toml only in projects that you trust").count(),
         1,
         "{}",
         run.stderr
@@ -616,6 +628,7 @@ fn the_options_of_the_server_are_passed_on() {
     command = "rep"
     args = ["serve", "--stdio", "--root", "own"]
     --- stderr
+    warning: Codex reads .codex/config.toml only in projects that you trust; start `codex` there once and say that you do
     "#);
     assert_run!(sandbox.run(&["connect", "--dry-run", "--name", "team", "--command", "/opt/rep", "goose"]), @r#"
     exit 0
@@ -769,7 +782,7 @@ fn all_means_those_that_are_there() {
     --- stdout
     --- stderr
     error: none of the clients that are known was found
-    hint: name one: claude-code, claude-desktop, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, pi, kimi, grok, qwen-code, crush, continue, droid, amp, augment
+    hint: name one: claude-code, claude-desktop, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, pi, kimi, grok, qwen-code, crush, continue, droid, amp, openclaw, augment
     "#);
     sandbox.write("../home/.codex/x", "");
     sandbox.write("../home/.claude/x", "");
@@ -969,6 +982,17 @@ fn a_server_that_runs_already() {
         }
       }
     }
+    # OpenClaw: [DIR]/home/.openclaw/openclaw.json
+    {
+      "mcp": {
+        "servers": {
+          "repertoire": {
+            "url": "http://127.0.0.1:7437/mcp",
+            "transport": "streamable-http"
+          }
+        }
+      }
+    }
     --- stderr
     "#);
     assert_run!(connect(&sandbox, &[&http[..], &["pi"]].concat()), @r#"
@@ -977,7 +1001,7 @@ fn a_server_that_runs_already() {
     --- stderr
     error: HTTP is not supported for pi
     hint: without an address the client starts the server itself
-    hint: HTTP is supported for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok, qwen-code, crush, continue, droid, amp
+    hint: HTTP is supported for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok, qwen-code, crush, continue, droid, amp, openclaw
     "#);
     // From one to the other: what one way needs and the other does not is gone.
     assert_eq!(connect(&sandbox, &["codex", "goose", "zed"]).code, 0);

@@ -243,6 +243,7 @@ mod tests {
         continue: /home/me/.continue/mcpServers/mcp.json
         droid: /home/me/.factory/mcp.json
         amp: /home/me/.config/amp/settings.jsonc, /home/me/.config/amp/settings.json
+        openclaw: /home/me/.openclaw/openclaw.json
         augment: /home/me/.augment/settings.json
         "#);
         insta::assert_snapshot!(shown(System::Mac, Owner::User), @r#"
@@ -269,6 +270,7 @@ mod tests {
         continue: /home/me/.continue/mcpServers/mcp.json
         droid: /home/me/.factory/mcp.json
         amp: /home/me/.config/amp/settings.jsonc, /home/me/.config/amp/settings.json
+        openclaw: /home/me/.openclaw/openclaw.json
         augment: /home/me/.augment/settings.json
         "#);
         insta::assert_snapshot!(shown(System::Windows, Owner::User), @r#"
@@ -295,6 +297,7 @@ mod tests {
         continue: /home/me/.continue/mcpServers/mcp.json
         droid: /home/me/.factory/mcp.json
         amp: /home/me/.config/amp/settings.jsonc, /home/me/.config/amp/settings.json
+        openclaw: /home/me/.openclaw/openclaw.json
         augment: /home/me/.augment/settings.json
         "#);
         insta::assert_snapshot!(shown(System::Unix, Owner::Project), @r#"
@@ -321,6 +324,7 @@ mod tests {
         continue: /src/project/.continue/mcpServers/mcp.json
         droid: /src/project/.factory/mcp.json
         amp: /src/project/.amp/settings.jsonc, /src/project/.amp/settings.json
+        openclaw: none
         augment: none
         "#);
     }

@@ -227,6 +227,14 @@ pub const CLIENTS: &[Client] = &[
         http: Some(|_, url| json!({ "url": url })),
         ..USUAL
     },
+    Client {
+        id: "openclaw",
+        user: &["~/.openclaw/openclaw.json"],
+        table: "mcp/servers",
+        http: Some(|_, url| json!({ "url": url, "transport": "streamable-http" })),
+        token: Some(Header("${", "}")),
+        ..USUAL
+    },
     Client { id: "augment", aliases: &["auggie"], user: &["~/.augment/settings.json"], ..USUAL },
 ];
 

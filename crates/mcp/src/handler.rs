@@ -28,8 +28,7 @@ use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
-use crate::McpOptions;
-use crate::instructions::ClientTexts;
+use crate::{McpOptions, instructions};
 
 /// The usual name of the tool that reads files, to which it answers under any other name too.
 const READ_FILE: &str = "read_skill_file";
@@ -83,8 +82,8 @@ pub(crate) struct Handler {
     looked_for_files: tokio::sync::Mutex<Option<(u64, u64)>>,
     /// Notes about skills for files that no result had yet.
     notes_for_files: Arc<Mutex<Vec<String>>>,
-    /// The texts with the catalog, which stay the same for prompt caches.
-    texts: OnceLock<ClientTexts>,
+    /// The catalog in the description of `load_skill`, which stays the same for prompt caches; empty if the instructions have it.
+    described: OnceLock<Arc<str>>,
 }
 
 impl Handler {
@@ -113,7 +112,7 @@ impl Handler {
             root_changes: AtomicU64::new(0),
             looked_for_files: tokio::sync::Mutex::default(),
             notes_for_files: Arc::default(),
-            texts: OnceLock::new(),
+            described: OnceLock::new(),
         }
     }
 
@@ -255,15 +254,17 @@ impl Handler {
         }
     }
 
-    /// Returns the texts with the catalog for `client`, settled by the first request for them.
-    fn texts(&self, client: Option<&str>) -> &ClientTexts {
+    /// Returns the catalog in the description of `load_skill` for `client`, settled by the first request for it.
+    fn described(&self, client: Option<&str>) -> &str {
         self.leave_to_client(client);
-        self.texts.get_or_init(|| ClientTexts::new(&self.view, client, &self.options))
+        self.described.get_or_init(|| instructions::described(&self.view, client, &self.options))
     }
 
     /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
-        Some(self.texts(client).instructions.clone()).filter(|text| !text.is_empty())
+        let described = self.described(client);
+        let text = instructions::instructions(&self.view, client, &self.options, described);
+        Some(text).filter(|text| !text.is_empty())
     }
 
     fn has_tools(&self) -> bool {
@@ -361,7 +362,7 @@ impl ServerHandler for Handler {
         }
         // All tools fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
-        let catalog = &self.texts(context.client_info().map(|client| client.name).as_deref()).load_skill;
+        let catalog = self.described(context.client_info().map(|client| client.name).as_deref());
         let session = self.session(&context).await?;
         let result = ListToolsResult::with_all_items(tools::list(&session, catalog));
         Ok(stamped!(self, context, result))

@@ -1,5 +1,7 @@
 //! The catalog in the server's `instructions`, or in the description of `load_skill` for clients that show no instructions.
 
+use std::sync::{Arc, PoisonError};
+
 use repertoire::Catalog;
 use repertoire::serve::AgentView;
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
@@ -62,26 +64,33 @@ impl InstructionsLimit {
     }
 }
 
-/// The texts that tell the model of a client about the skills.
-#[derive(Debug, Default)]
-pub(crate) struct ClientTexts {
-    /// The server's instructions; empty if there are none.
-    pub(crate) instructions: String,
-    /// The catalog in the description of `load_skill`; empty if the instructions have it.
-    pub(crate) load_skill: String,
+/// Returns the instructions for `client`, which have the catalog unless it is `described`; empty if there are none.
+pub(crate) fn instructions(
+    view: &AgentView,
+    client: Option<&str>,
+    options: &McpOptions,
+    described: &str,
+) -> String {
+    if described.is_empty() {
+        return catalog(view, client, options);
+    }
+    let load = &view.session.options().tools.names.load;
+    format!("The description of the tool `{load}` lists the skills of this server.\n")
 }
 
-impl ClientTexts {
-    /// Returns the texts for `client`, of which one has the catalog.
-    pub(crate) fn new(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Self {
-        let catalog = catalog(view, client, options);
-        let load = &view.session.options().tools.names.load;
-        let has_load = || view.session.tools().iter().any(|tool| tool.name == *load);
-        if catalog.is_empty() || shown_characters(client).is_some() || !has_load() {
-            return Self { instructions: catalog, load_skill: String::new() };
-        }
-        let instructions = format!("The description of the tool `{load}` lists the skills of this server.\n");
-        Self { instructions, load_skill: catalog }
+/// Returns the catalog for the description of `load_skill`; empty for clients that show instructions.
+pub(crate) fn described(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Arc<str> {
+    let load = &view.session.options().tools.names.load;
+    let has_load = || view.session.tools().iter().any(|tool| tool.name == *load);
+    if shown_characters(client).is_some() || !has_load() {
+        return Arc::default();
+    }
+    // Requests without a session, and sessions of one snapshot, share it.
+    let number = view.shared.registry.snapshot().number();
+    let mut last = view.described.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some((of, catalog)) if *of == number => Arc::clone(catalog),
+        _ => Arc::clone(&last.insert((number, catalog(view, client, options).into())).1),
     }
 }
 

@@ -59,6 +59,8 @@ pub struct AgentView {
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
+    /// The catalog for clients that do not show instructions, as it was last written, and the number of its snapshot.
+    pub described: Mutex<Option<(u64, Arc<str>)>>,
     /// One permit for each call that does not run a tool.
     pub calls: Arc<Semaphore>,
     /// One permit for each call that runs a tool.
@@ -114,6 +116,7 @@ impl AgentView {
             runs: Arc::new(Semaphore::new(RUNS_PER_PROCESSOR * processors)),
             follower: OnceLock::new(),
             catalog_size: Mutex::default(),
+            described: Mutex::default(),
         }))
     }
 
@@ -140,6 +143,7 @@ impl AgentView {
             runs: Arc::clone(&self.runs),
             follower: OnceLock::new(),
             catalog_size: Mutex::default(),
+            described: Mutex::default(),
         });
         view.start_following();
         Ok(view)
