@@ -34,7 +34,7 @@ fn list_tools() -> Value {
     json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}})
 }
 
-/// Returns the description of `load_skill`, which has the catalog for a client that is not known to show instructions.
+/// Returns the description of `load_skill`, which has the catalog for a client that is not known.
 fn load_description(run: &Run) -> String {
     let answers = answers(run);
     let tools = answers[1]["result"]["tools"].as_array().unwrap();

@@ -82,7 +82,8 @@ pub(crate) struct Handler {
     looked_for_files: tokio::sync::Mutex<Option<(u64, u64)>>,
     /// Notes about skills for files that no result had yet.
     notes_for_files: Arc<Mutex<Vec<String>>>,
-    /// The catalog in the description of `load_skill`, which stays the same for prompt caches; empty if the instructions have it.
+    /// The catalog in the description of `load_skill`, which stays the same for prompt caches; empty if the
+    /// instructions have it.
     described: OnceLock<Arc<str>>,
 }
 
@@ -254,7 +255,7 @@ impl Handler {
         }
     }
 
-    /// Returns the catalog in the description of `load_skill` for `client`, settled by the first request for it.
+    /// Returns the catalog in the description of `load_skill` for `client`, settled by the first request.
     fn described(&self, client: Option<&str>) -> &str {
         self.leave_to_client(client);
         self.described.get_or_init(|| instructions::described(&self.view, client, &self.options))

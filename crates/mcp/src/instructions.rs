@@ -1,4 +1,5 @@
-//! The catalog in the server's `instructions`, or in the description of `load_skill` for clients that show no instructions.
+//! The catalog in the server's `instructions`, or for clients that do not show these in the description of
+//! `load_skill`.
 
 use std::sync::{Arc, PoisonError};
 
@@ -64,7 +65,8 @@ impl InstructionsLimit {
     }
 }
 
-/// Returns the instructions for `client`, which have the catalog unless it is `described`; empty if there are none.
+/// Returns the instructions for `client`, which have the catalog unless it is `described`; empty if there are
+/// none.
 pub(crate) fn instructions(
     view: &AgentView,
     client: Option<&str>,

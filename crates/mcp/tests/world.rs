@@ -212,7 +212,8 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// Starts a session as the client called `name`, and returns the instructions and the description of `load_skill`.
+    /// Starts a session as the client called `name`, and returns the instructions and the description of
+    /// `load_skill`.
     pub async fn texts_as(&mut self, name: &str) -> (String, String) {
         let result = self.initialize_as(name, "2025-11-25", json!({})).await;
         let instructions = result["instructions"].as_str().unwrap_or_default().to_owned();

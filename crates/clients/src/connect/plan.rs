@@ -82,7 +82,8 @@ impl ConnectPlan {
 }
 
 /// The warning about the file of a project that Codex reads.
-const UNTRUSTED: &str = "Codex reads .codex/config.toml only in projects that you trust; start `codex` there once and say that you do";
+const UNTRUSTED: &str = "Codex reads .codex/config.toml only in projects that you trust; \
+    start `codex` there once and say that you do";
 
 /// Keys of an entry that the user may change after it was made.
 const USERS_KEYS: [&str; 7] =

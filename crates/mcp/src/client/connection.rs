@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    /// Starts a server that answers each request, of which `answer` gets the header and the body, and returns its address.
+    /// Starts a server, and returns its address; `answer` gets the header and the body of each request.
     fn serve(answer: impl Fn(&str, &Value) -> String + Send + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

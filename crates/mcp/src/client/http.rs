@@ -146,8 +146,8 @@ impl StreamableHttpClient for BlockingTransport {
         Ok(())
     }
 
-    /// Continues the stream of a call behind its event `last_event_id`. Notifications of the server are not listened to:
-    /// the list of its tools is fixed.
+    /// Continues the stream of a call behind its event `last_event_id`. Notifications of the server are not
+    /// listened to: the list of its tools is fixed.
     async fn get_stream(
         &self,
         uri: Arc<str>,

@@ -59,7 +59,8 @@ pub struct AgentView {
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
-    /// The catalog for clients that do not show instructions, as it was last written, and the number of its snapshot.
+    /// The catalog that was last written for clients that do not show instructions, and the number of its
+    /// snapshot.
     pub described: Mutex<Option<(u64, Arc<str>)>>,
     /// One permit for each call that does not run a tool.
     pub calls: Arc<Semaphore>,
