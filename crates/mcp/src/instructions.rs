@@ -65,8 +65,7 @@ impl InstructionsLimit {
     }
 }
 
-/// Returns the instructions for `client`, which have the catalog unless it is `described`; empty if there are
-/// none.
+/// Returns the instructions for `client`, which have the catalog unless it is `described`; empty without skills.
 pub(crate) fn instructions(
     view: &AgentView,
     client: Option<&str>,
