@@ -80,7 +80,7 @@ def find_tool(request, wanted):
         flat += [(tool["name"], inner) for inner in tool.get("tools", []) if tool.get("type") == "namespace"]
     names = [(namespace, (tool.get("function") or tool).get("name") or "") for namespace, tool in flat]
     # Agents put the server's name before the tool's. Some have a tool of their own that is called like ours.
-    names = [(namespace, name) for namespace, name in names if name == wanted or name.endswith(f"_{wanted}")]
+    names = [(namespace, name) for namespace, name in names if name == wanted or name.endswith((f"_{wanted}", f"-{wanted}"))]
     return max(names, key=lambda found: (found[0] is not None, len(found[1])), default=None)
 
 

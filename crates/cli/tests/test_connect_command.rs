@@ -42,7 +42,7 @@ fn files(sandbox: &Sandbox) -> String {
     found.concat().replace(env!("CARGO_BIN_EXE_rep"), "[REP]")
 }
 
-const ALL: [&str; 18] = [
+const ALL: [&str; 25] = [
     "claude-code",
     "claude-desktop",
     "cursor",
@@ -61,6 +61,13 @@ const ALL: [&str; 18] = [
     "pi",
     "kimi",
     "grok",
+    "qwen-code",
+    "crush",
+    "continue",
+    "droid",
+    "amp",
+    "openclaw",
+    "augment",
 ];
 
 fn connect(sandbox: &Sandbox, arguments: &[&str]) -> Run {
@@ -74,6 +81,15 @@ fn every_client_gets_the_entry_that_it_reads() {
     let run = connect(&sandbox, &ALL);
     assert_eq!(run.code, 0, "{}", run.stderr);
     insta::assert_snapshot!(files(&sandbox), @r#"
+    === home/.augment/settings.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
     === home/.claude.json
     {
       "mcpServers": {
@@ -125,6 +141,25 @@ fn every_client_gets_the_entry_that_it_reads() {
         }
       }
     }
+    === home/.config/amp/settings.json
+    {
+      "amp.mcpServers": {
+        "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.config/crush/crush.json
+    {
+      "mcp": {
+        "repertoire": {
+          "type": "stdio",
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
     === home/.config/goose/config.yaml
     extensions:
       repertoire:
@@ -168,6 +203,15 @@ fn every_client_gets_the_entry_that_it_reads() {
         }
       }
     }
+    === home/.continue/mcpServers/mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
     === home/.copilot/mcp-config.json
     {
       "mcpServers": {
@@ -183,6 +227,16 @@ fn every_client_gets_the_entry_that_it_reads() {
     {
       "mcpServers": {
         "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.factory/mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "type": "stdio",
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -229,7 +283,27 @@ fn every_client_gets_the_entry_that_it_reads() {
         }
       }
     }
+    === home/.openclaw/openclaw.json
+    {
+      "mcp": {
+        "servers": {
+          "repertoire": {
+            "command": "rep",
+            "args": ["serve", "--stdio"]
+          }
+        }
+      }
+    }
     === home/.pi/agent/mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.qwen/settings.json
     {
       "mcpServers": {
         "repertoire": {
@@ -262,18 +336,67 @@ fn projects_have_files_of_their_own() {
         "kilo",
         "kimi",
         "grok",
+        "qwen-code",
+        "crush",
+        "continue",
+        "droid",
+        "amp",
     ];
     let run = sandbox.run_in(".", &[&["connect", "--yes", "--project"], &clients[..]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(
+        run.stderr.matches("Codex reads .codex/config.toml only in projects that you trust").count(),
+        1,
+        "{}",
+        run.stderr
+    );
     insta::assert_snapshot!(files(&sandbox), @r#"
+    === project/.amp/settings.json
+    {
+      "amp.mcpServers": {
+        "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
     === project/.codex/config.toml
     [mcp_servers.repertoire]
     command = "rep"
     args = ["serve", "--stdio"]
+    === project/.continue/mcpServers/mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.crush.json
+    {
+      "mcp": {
+        "repertoire": {
+          "type": "stdio",
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
     === project/.cursor/mcp.json
     {
       "mcpServers": {
         "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.factory/mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "type": "stdio",
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -312,6 +435,15 @@ fn projects_have_files_of_their_own() {
       }
     }
     === project/.mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.qwen/settings.json
     {
       "mcpServers": {
         "repertoire": {
@@ -368,7 +500,7 @@ fn projects_have_files_of_their_own() {
     --- stderr
     error: Goose has no configuration of a project
     hint: register it for all projects of the user
-    hint: these have one: claude-code, cursor, codex, vscode, opencode, gemini, zed, kiro, kilo, kimi, grok
+    hint: these have one: claude-code, cursor, codex, vscode, opencode, gemini, zed, kiro, kilo, kimi, grok, qwen-code, crush, continue, droid, amp
     "#);
 }
 
@@ -496,6 +628,7 @@ fn the_options_of_the_server_are_passed_on() {
     command = "rep"
     args = ["serve", "--stdio", "--root", "own"]
     --- stderr
+    warning: Codex reads .codex/config.toml only in projects that you trust; start `codex` there once and say that you do
     "#);
     assert_run!(sandbox.run(&["connect", "--dry-run", "--name", "team", "--command", "/opt/rep", "goose"]), @r#"
     exit 0
@@ -649,7 +782,7 @@ fn all_means_those_that_are_there() {
     --- stdout
     --- stderr
     error: none of the clients that are known was found
-    hint: name one: claude-code, claude-desktop, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, pi, kimi, grok
+    hint: name one: claude-code, claude-desktop, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, pi, kimi, grok, qwen-code, crush, continue, droid, amp, openclaw, augment
     "#);
     sandbox.write("../home/.codex/x", "");
     sandbox.write("../home/.claude/x", "");
@@ -668,7 +801,8 @@ fn all_means_those_that_are_there() {
 #[test]
 fn a_server_that_runs_already() {
     let sandbox = sandbox();
-    let clients: Vec<&str> = ALL.into_iter().filter(|id| !matches!(*id, "claude-desktop" | "pi")).collect();
+    let clients: Vec<&str> =
+        ALL.into_iter().filter(|id| !matches!(*id, "claude-desktop" | "pi" | "augment")).collect();
     let http = ["--http", "http://127.0.0.1:7437/mcp"];
     let run = sandbox.run(&[&["connect", "--dry-run"], &http[..], &clients].concat());
     insta::assert_snapshot!(run.transcript(), @r#"
@@ -805,6 +939,60 @@ fn a_server_that_runs_already() {
     # Grok Build: [DIR]/home/.grok/config.toml
     [mcp_servers.repertoire]
     url = "http://127.0.0.1:7437/mcp"
+    # Qwen Code: [DIR]/home/.qwen/settings.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "httpUrl": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Crush: [DIR]/home/.config/crush/crush.json
+    {
+      "mcp": {
+        "repertoire": {
+          "type": "http",
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Continue: [DIR]/home/.continue/mcpServers/mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "type": "http",
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Droid: [DIR]/home/.factory/mcp.json
+    {
+      "mcpServers": {
+        "repertoire": {
+          "type": "http",
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Amp: [DIR]/home/.config/amp/settings.json
+    {
+      "amp.mcpServers": {
+        "repertoire": {
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # OpenClaw: [DIR]/home/.openclaw/openclaw.json
+    {
+      "mcp": {
+        "servers": {
+          "repertoire": {
+            "url": "http://127.0.0.1:7437/mcp",
+            "transport": "streamable-http"
+          }
+        }
+      }
+    }
     --- stderr
     "#);
     assert_run!(connect(&sandbox, &[&http[..], &["pi"]].concat()), @r#"
@@ -813,7 +1001,7 @@ fn a_server_that_runs_already() {
     --- stderr
     error: HTTP is not supported for pi
     hint: without an address the client starts the server itself
-    hint: HTTP is supported for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok
+    hint: HTTP is supported for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok, qwen-code, crush, continue, droid, amp, openclaw
     "#);
     // From one to the other: what one way needs and the other does not is gone.
     assert_eq!(connect(&sandbox, &["codex", "goose", "zed"]).code, 0);

@@ -30,6 +30,18 @@ fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
 }
 
+fn list_tools() -> Value {
+    json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}})
+}
+
+/// Returns the description of `load_skill`, which has the catalog for a client that is not known.
+fn load_description(run: &Run) -> String {
+    let answers = answers(run);
+    let tools = answers[1]["result"]["tools"].as_array().unwrap();
+    let load = tools.iter().find(|tool| tool["name"] == "load_skill").unwrap();
+    load["description"].as_str().unwrap().to_owned()
+}
+
 const BROKEN: &str = "1 skill is not offered because it is broken: broken";
 const HIDES: &str =
     "1 skill hides another of the same name: alpha (project:.agents/skills instead of user:.claude/skills)";
@@ -113,10 +125,10 @@ fn a_configured_directory_that_is_missing_is_reported_and_no_error() {
 #[test]
 fn models_are_told_of_broken_and_hiding_skills() {
     let sandbox = flawed();
-    let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize()]);
-    let instructions = answers(&run)[0]["result"]["instructions"].as_str().unwrap().to_owned();
-    assert!(instructions.ends_with(&format!("\nNote: {BROKEN}.\nNote: {HIDES}.\n")), "{instructions}");
-    let sound = run_with(&Sandbox::with_skills(), &["serve", "--stdio"], &[initialize()]);
+    let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize(), list_tools()]);
+    let catalog = load_description(&run);
+    assert!(catalog.ends_with(&format!("\nNote: {BROKEN}.\nNote: {HIDES}.\n")), "{catalog}");
+    let sound = run_with(&Sandbox::with_skills(), &["serve", "--stdio"], &[initialize(), list_tools()]);
     assert!(!sound.stdout.contains("Note: "), "{}", sound.stdout);
     let loaded = sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).stdout;
     assert!(loaded.contains("source=\"project:.agents/skills\""), "{loaded}");
@@ -150,9 +162,9 @@ fn a_project_that_disables_a_skill_of_the_user_is_reported_where_agents_run() {
     let notices = answers(&run)[0]["notices"].as_array().unwrap().clone();
     assert!(notices.len() == 2 && notices[1] == HIDES, "{notices:?}");
     assert!(notices[0].as_str().unwrap().contains(disables), "{notices:?}");
-    let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize()]);
-    let instructions = answers(&run)[0]["result"]["instructions"].as_str().unwrap().to_owned();
-    assert!(instructions.ends_with(&format!("\nNote: {HIDES}.\n")), "{instructions}");
+    let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize(), list_tools()]);
+    let catalog = load_description(&run);
+    assert!(catalog.ends_with(&format!("\nNote: {HIDES}.\n")), "{catalog}");
     let shown = sandbox.run(&["show", "alpha"]).stderr;
     assert!(shown.contains("which hides user:.claude/skills:alpha"), "{shown}");
 }

@@ -48,7 +48,7 @@ fn a_client_that_starts_the_server_itself() {
     let load = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
     let messages = [initialize(), request(2, "tools/call", load), request(3, "skills/list", json!({}))];
     let answers = answers(&sandbox, &[], &messages);
-    assert!(answers[0]["result"]["instructions"].as_str().unwrap().contains("alpha"));
+    assert!(answers[0]["result"]["instructions"].as_str().unwrap().contains("`load_skill` lists the skills"));
     assert!(answers[1]["result"]["content"][0]["text"].as_str().unwrap().contains("Do alpha."));
     assert_eq!(answers[2]["result"]["skills"].as_array().unwrap().len(), 2);
     assert_eq!(answers.len(), 3);
@@ -74,10 +74,11 @@ fn the_catalog_leaves_out_the_skills_that_a_client_reads_from_files() {
         let instructions = answers[0]["result"]["instructions"].as_str().unwrap_or_default().to_owned();
         let tools = answers[1]["result"]["tools"].as_array().unwrap();
         let load = tools.iter().find(|tool| tool["name"] == "load_skill").unwrap();
+        let catalog = instructions + load["description"].as_str().unwrap();
         let prompts = answers[2]["result"]["prompts"].as_array().unwrap();
         let prompts: Vec<String> = prompts.iter().map(|prompt| prompt["name"].to_string()).collect();
         let is_in = |name: &str| {
-            let places = [&instructions, &load["inputSchema"].to_string(), &prompts.concat()];
+            let places = [&catalog, &load["inputSchema"].to_string(), &prompts.concat()];
             places.map(|place| place.contains(name))
         };
         ["alpha", "gamma"].map(is_in)
@@ -95,10 +96,11 @@ fn flags_and_keys_limit_the_offered_features_and_skills() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "mcp.sep2640 = false\n[agents.narrow]\nskills.allow = [\"beta\"]\n");
     let load = json!({"name": "load_skill", "arguments": {"name": "beta"}});
-    let messages = [initialize(), request(2, "skills/list", json!({})), request(3, "tools/call", load)];
+    let list = request(4, "tools/list", json!({}));
+    let messages = [initialize(), request(2, "skills/list", json!({})), request(3, "tools/call", load), list];
     let found = answers(&sandbox, &["--agent", "narrow", "--result", "json"], &messages);
-    let instructions = found[0]["result"]["instructions"].as_str().unwrap();
-    assert!(instructions.contains("beta") && !instructions.contains("alpha"));
+    let catalog = found[3]["result"]["tools"].to_string();
+    assert!(catalog.contains("<name>beta</name>") && !catalog.contains("alpha"), "{catalog}");
     assert_eq!(found[1]["error"]["code"], -32601);
     assert_eq!(found[2]["result"]["structuredContent"]["name"], "beta");
     let found = answers(&sandbox, &["--no-tools"], &[initialize()]);
@@ -472,14 +474,17 @@ fn h30_y52_the_tools_of_an_agent_are_configured() {
     };
     assert_eq!(names(&found), ["load_skill"]);
     assert_eq!(found[2]["error"]["code"], -32602);
-    let instructions = found[0]["result"]["instructions"].as_str().unwrap();
-    assert!(!instructions.contains("read_skill_file"), "{instructions}");
+    let catalog = found[1]["result"]["tools"].to_string();
+    assert!(catalog.contains("<name>beta</name>") && !catalog.contains("read_skill_file"), "{catalog}");
     let found = answers(&sandbox, &["--agent", "named"], &messages);
     assert_eq!(names(&found), ["activate_skill", "read_skill_file"]);
-    assert_eq!(found[1]["result"]["tools"][0]["description"], "Begin with this.");
+    let description = found[1]["result"]["tools"][0]["description"].as_str().unwrap();
+    assert!(description.starts_with("Begin with this.\n\n"), "{description}");
+    assert!(description.contains("`activate_skill`"), "{description}");
     assert!(found[2]["result"]["content"][0]["text"].as_str().unwrap().contains("Do beta."));
-    let instructions = found[0]["result"]["instructions"].as_str().unwrap();
-    assert!(instructions.contains("`activate_skill`"), "{instructions}");
+    assert!(
+        found[0]["result"]["instructions"].as_str().unwrap().contains("`activate_skill` lists the skills")
+    );
     let called = |arguments: &[&str]| sandbox.run(arguments).transcript();
     assert!(called(&["call", "list_skills", "--agent", "small"]).contains("There is no tool `list_skills`"));
     assert!(called(&["catalog", "--agent", "named"]).contains("activate_skill"));

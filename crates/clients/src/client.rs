@@ -18,7 +18,7 @@ pub struct Client {
     pub project: &'static [&'static str],
     /// The format of its configuration file.
     pub format: Format,
-    /// The key of the table of servers.
+    /// The key of the table of servers, or in JSON its keys with `/` between them.
     pub table: &'static str,
     /// Returns the entry of a server that it starts, from name, command and arguments.
     pub stdio: fn(&str, &str, &[String]) -> Value,

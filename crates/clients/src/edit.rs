@@ -38,7 +38,14 @@ pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, Ed
 /// Returns the entry at `spot`, if `text` has one.
 pub(crate) fn read(format: Format, text: &str, spot: Spot<'_>) -> Result<Option<Value>, EditFault> {
     let document = parse(format, text)?;
-    Ok(document.get(spot.table).and_then(|table| table.get(spot.name)).cloned())
+    Ok(table(&document, spot.table).and_then(|table| table.get(spot.name)).cloned())
+}
+
+/// Returns the table of servers of `document`, whose keys stand at `path` with `/` between them.
+pub(crate) fn table<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let mut keys = path.split('/');
+    let outer = document.get(keys.next()?)?;
+    keys.try_fold(outer, |table, key| table.get(key))
 }
 
 /// Returns `text` with the keys of `entry` at `spot`, and without those of `obsolete`; other keys stay.
@@ -51,13 +58,15 @@ pub(crate) fn write(
 ) -> Result<String, EditFault> {
     let (bom, body) = split_bom(text);
     let mut expect = parse(format, body)?;
-    let table = expect.entry(spot.table).or_insert_with(|| Value::Object(Map::new()));
-    if table.is_null() {
-        *table = Value::Object(Map::new());
+    let mut table = &mut expect;
+    for key in spot.table.split('/') {
+        let inner = table.entry(key).or_insert(Value::Null);
+        if inner.is_null() {
+            *inner = Value::Object(Map::new());
+        }
+        let inner = inner.as_object_mut();
+        table = inner.ok_or_else(|| EditFault::of(format!("`{key}` is not a table of servers")))?;
     }
-    let Some(table) = table.as_object_mut() else {
-        return Err(EditFault::of(format!("`{}` is not a table of servers", spot.table)));
-    };
     let existing = match table.remove(spot.name) {
         None => None,
         Some(Value::Object(existing)) => Some(existing),
@@ -81,9 +90,11 @@ pub(crate) fn write(
 pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<String, EditFault> {
     let (bom, body) = split_bom(text);
     let mut expect = parse(format, body)?;
-    if let Some(table) = expect.get_mut(spot.table).and_then(Value::as_object_mut) {
-        table.remove(spot.name);
+    let mut table = Some(&mut expect);
+    for key in spot.table.split('/') {
+        table = table.and_then(|table| table.get_mut(key)).and_then(Value::as_object_mut);
     }
+    table.map(|table| table.remove(spot.name));
     let after = set(format, body, spot, None, None)?;
     verified(format, bom, after, &expect, spot)
 }

@@ -238,6 +238,13 @@ mod tests {
         pi: /home/me/.pi/agent/mcp.json
         kimi: /home/me/.kimi-code/mcp.json
         grok: /home/me/.grok/config.toml
+        qwen-code: /home/me/.qwen/settings.json
+        crush: /home/me/.config/crush/crush.json
+        continue: /home/me/.continue/mcpServers/mcp.json
+        droid: /home/me/.factory/mcp.json
+        amp: /home/me/.config/amp/settings.jsonc, /home/me/.config/amp/settings.json
+        openclaw: /home/me/.openclaw/openclaw.json
+        augment: /home/me/.augment/settings.json
         "#);
         insta::assert_snapshot!(shown(System::Mac, Owner::User), @r#"
         claude-code: /home/me/.claude.json
@@ -258,6 +265,13 @@ mod tests {
         pi: /home/me/.pi/agent/mcp.json
         kimi: /home/me/.kimi-code/mcp.json
         grok: /home/me/.grok/config.toml
+        qwen-code: /home/me/.qwen/settings.json
+        crush: /home/me/.config/crush/crush.json
+        continue: /home/me/.continue/mcpServers/mcp.json
+        droid: /home/me/.factory/mcp.json
+        amp: /home/me/.config/amp/settings.jsonc, /home/me/.config/amp/settings.json
+        openclaw: /home/me/.openclaw/openclaw.json
+        augment: /home/me/.augment/settings.json
         "#);
         insta::assert_snapshot!(shown(System::Windows, Owner::User), @r#"
         claude-code: /home/me/.claude.json
@@ -278,6 +292,13 @@ mod tests {
         pi: /home/me/.pi/agent/mcp.json
         kimi: /home/me/.kimi-code/mcp.json
         grok: /home/me/.grok/config.toml
+        qwen-code: /home/me/.qwen/settings.json
+        crush: /home/me/.config/crush/crush.json
+        continue: /home/me/.continue/mcpServers/mcp.json
+        droid: /home/me/.factory/mcp.json
+        amp: /home/me/.config/amp/settings.jsonc, /home/me/.config/amp/settings.json
+        openclaw: /home/me/.openclaw/openclaw.json
+        augment: /home/me/.augment/settings.json
         "#);
         insta::assert_snapshot!(shown(System::Unix, Owner::Project), @r#"
         claude-code: /src/project/.mcp.json
@@ -298,6 +319,13 @@ mod tests {
         pi: none
         kimi: /src/project/.kimi-code/mcp.json
         grok: /src/project/.grok/config.toml
+        qwen-code: /src/project/.qwen/settings.json
+        crush: /src/project/crush.json, /src/project/.crush.json
+        continue: /src/project/.continue/mcpServers/mcp.json
+        droid: /src/project/.factory/mcp.json
+        amp: /src/project/.amp/settings.jsonc, /src/project/.amp/settings.json
+        openclaw: none
+        augment: none
         "#);
     }
 

@@ -61,7 +61,7 @@ pub const CLIENTS: &[Client] = &[
         user: &["$SUPPORT/Code/User/mcp.json"],
         project: &[".vscode/mcp.json"],
         table: "servers",
-        stdio: |_, command, args| json!({ "type": "stdio", "command": command, "args": args }),
+        stdio: typed_stdio,
         http: Some(typed_http),
         token: Some(Header("${env:", "}")),
         ..USUAL
@@ -184,6 +184,58 @@ pub const CLIENTS: &[Client] = &[
         http: Some(|_, url| json!({ "url": url })),
         ..USUAL
     },
+    Client {
+        id: "qwen-code",
+        aliases: &["qwen"],
+        user: &["~/.qwen/settings.json"],
+        project: &[".qwen/settings.json"],
+        http: Some(|_, url| json!({ "httpUrl": url })),
+        token: Some(Header("${", "}")),
+        ..USUAL
+    },
+    Client {
+        id: "crush",
+        user: &["$CONFIG/crush/crush.json"],
+        project: &["crush.json", ".crush.json"],
+        table: "mcp",
+        stdio: typed_stdio,
+        http: Some(typed_http),
+        token: Some(Header("$", "")),
+        ..USUAL
+    },
+    Client {
+        id: "continue",
+        user: &["~/.continue/mcpServers/mcp.json"],
+        project: &[".continue/mcpServers/mcp.json"],
+        http: Some(typed_http),
+        ..USUAL
+    },
+    Client {
+        id: "droid",
+        aliases: &["factory"],
+        user: &["~/.factory/mcp.json"],
+        project: &[".factory/mcp.json"],
+        stdio: typed_stdio,
+        http: Some(typed_http),
+        ..USUAL
+    },
+    Client {
+        id: "amp",
+        user: &["$CONFIG/amp/settings.jsonc", "$CONFIG/amp/settings.json"],
+        project: &[".amp/settings.jsonc", ".amp/settings.json"],
+        table: "amp.mcpServers",
+        http: Some(|_, url| json!({ "url": url })),
+        ..USUAL
+    },
+    Client {
+        id: "openclaw",
+        user: &["~/.openclaw/openclaw.json"],
+        table: "mcp/servers",
+        http: Some(|_, url| json!({ "url": url, "transport": "streamable-http" })),
+        token: Some(Header("${", "}")),
+        ..USUAL
+    },
+    Client { id: "augment", aliases: &["auggie"], user: &["~/.augment/settings.json"], ..USUAL },
 ];
 
 impl Client {
@@ -204,6 +256,10 @@ impl Client {
 /// The words that clients add to their names when they introduce themselves, the longest first. Others are of other programs.
 const ADDED_WORDS: [&str; 7] =
     ["-cli-mcp-client", "-mcp-client", "-client", "-vscode", "-desktop", "-insiders", "-cli"];
+
+fn typed_stdio(_: &str, command: &str, args: &[String]) -> Value {
+    json!({ "type": "stdio", "command": command, "args": args })
+}
 
 fn typed_http(_: &str, url: &str) -> Value {
     json!({ "type": "http", "url": url })
@@ -244,6 +300,7 @@ mod tests {
             ("gemini-cli-mcp-client", "gemini"),
             ("Zed", "zed"),
             ("windsurf-client", "windsurf"),
+            ("qwen-cli-mcp-client", "qwen-code"),
         ] {
             assert_eq!(id(name), Some(expected), "{name}");
         }

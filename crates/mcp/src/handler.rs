@@ -28,7 +28,8 @@ use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
-use crate::{McpOptions, instructions};
+use crate::McpOptions;
+use crate::instructions::ClientCatalog;
 
 /// The usual name of the tool that reads files, to which it answers under any other name too.
 const READ_FILE: &str = "read_skill_file";
@@ -78,12 +79,12 @@ pub(crate) struct Handler {
     own: Mutex<Option<Arc<Session>>>,
     /// Counts changes of the client's roots.
     root_changes: AtomicU64,
-    /// The catalog of this client left out descriptions or names when it listed the tools first.
-    catalog_is_cut: OnceLock<bool>,
     /// The number of the snapshot, and of changes of the roots, that skills for files were last looked for at.
     looked_for_files: tokio::sync::Mutex<Option<(u64, u64)>>,
     /// Notes about skills for files that no result had yet.
     notes_for_files: Arc<Mutex<Vec<String>>>,
+    /// The catalog of the client, settled by its first request so that prompt caches keep matching.
+    catalog: OnceLock<ClientCatalog>,
 }
 
 impl Handler {
@@ -110,9 +111,9 @@ impl Handler {
             conversation,
             own: Mutex::default(),
             root_changes: AtomicU64::new(0),
-            catalog_is_cut: OnceLock::new(),
             looked_for_files: tokio::sync::Mutex::default(),
             notes_for_files: Arc::default(),
+            catalog: OnceLock::new(),
         }
     }
 
@@ -254,10 +255,15 @@ impl Handler {
         }
     }
 
+    /// Returns the catalog for `client`, settled by the first request.
+    fn catalog(&self, client: Option<&str>) -> &ClientCatalog {
+        self.leave_to_client(client);
+        self.catalog.get_or_init(|| ClientCatalog::of(&self.view, client, &self.options))
+    }
+
     /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
-        self.leave_to_client(client);
-        let text = instructions::instructions(&self.view, client, &self.options).text;
+        let text = self.catalog(client).instructions(&self.view.session.options().tools.names.load);
         Some(text).filter(|text| !text.is_empty())
     }
 
@@ -329,10 +335,6 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let mut result = self.negotiate_initialize(&request)?;
-        if request.protocol_version == ProtocolVersion::V_2025_03_26 {
-            // Its clients know the version before, but perhaps none after it.
-            result.protocol_version = ProtocolVersion::V_2024_11_05;
-        }
         result.instructions = self.instructions(Some(&request.client_info.name));
         context.peer.set_peer_info(request);
         Ok(result)
@@ -360,13 +362,9 @@ impl ServerHandler for Handler {
         }
         // All tools fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
-        let client = context.client_info().map(|client| client.name);
-        self.leave_to_client(client.as_deref());
+        let catalog = self.catalog(context.client_info().map(|client| client.name).as_deref());
         let session = self.session(&context).await?;
-        let is_cut = *self
-            .catalog_is_cut
-            .get_or_init(|| instructions::instructions(&self.view, client.as_deref(), &self.options).is_cut);
-        let result = ListToolsResult::with_all_items(tools::list(&session, is_cut));
+        let result = ListToolsResult::with_all_items(tools::list(&session, catalog));
         Ok(stamped!(self, context, result))
     }
 

@@ -1,4 +1,7 @@
-//! The catalog in the server's `instructions`.
+//! The catalog in the server's `instructions`, or for clients that do not show these in the description of
+//! `load_skill`.
+
+use std::sync::{Arc, PoisonError};
 
 use repertoire::Catalog;
 use repertoire::serve::AgentView;
@@ -17,13 +20,28 @@ const MAX_TRIES: usize = 6;
 /// Each attempt reduces the budget by at least one part in this many.
 const STEPS: usize = 16;
 
-/// Clients that truncate instructions, and a length that is safe with each. The end of the text says how to find other skills.
-const TRUNCATING_CLIENTS: &[(&str, usize)] = &[("claude-code", 4_000)];
+/// Clients that show the model a server's instructions, by the names that they introduce themselves with, and the
+/// length that they do not truncate: the end of the text says how to find other skills.
+const INSTRUCTED_CLIENTS: &[(&str, usize)] = &[
+    ("claude-code", 4_000),
+    ("codex-mcp-client", usize::MAX),
+    ("gemini-cli-mcp-client", usize::MAX),
+    ("goose", usize::MAX),
+    ("goose-cli", usize::MAX),
+    ("goose-desktop", usize::MAX),
+    ("kilo", usize::MAX),
+    ("opencode", usize::MAX),
+];
 
 /// Some clients have tools of the same names, and some prefix the tools of servers.
 const PREAMBLE: &str = "The tools named here are those of this MCP server; your client may show them with a prefix before their names.\n\n";
 
-/// The maximum length of instructions.
+/// Returns the length of instructions that `client` shows the model; `None` if it is not known to show any.
+fn shown_characters(client: Option<&str>) -> Option<usize> {
+    INSTRUCTED_CLIENTS.iter().find(|(name, _)| client == Some(name)).map(|(_, characters)| *characters)
+}
+
+/// The maximum length of the text with the catalog.
 #[derive(Debug, Clone, Copy)]
 struct InstructionsLimit {
     tokens: usize,
@@ -34,8 +52,7 @@ impl InstructionsLimit {
     fn of(client: Option<&str>, options: &McpOptions) -> Self {
         // Without tools, models cannot load skills.
         let tokens = if options.tools { options.instructions_tokens } else { 0 };
-        let truncating = TRUNCATING_CLIENTS.iter().find(|(name, _)| client == Some(name));
-        Self { tokens, characters: truncating.map_or(usize::MAX, |(_, characters)| *characters) }
+        Self { tokens, characters: shown_characters(client).unwrap_or(usize::MAX) }
     }
 
     /// Returns the share of the limit that `text` uses, in thousandths.
@@ -49,18 +66,56 @@ impl InstructionsLimit {
 }
 
 /// The catalog of a client.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Instructions {
-    /// Its text; empty if there is not one.
-    pub(crate) text: String,
+#[derive(Debug)]
+pub(crate) struct ClientCatalog {
+    /// Its text; empty without skills.
+    text: Arc<str>,
     /// It leaves out descriptions or names.
     pub(crate) is_cut: bool,
+    /// It is in the description of `load_skill`, and not in the instructions.
+    is_described: bool,
 }
 
-/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot.
-pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Instructions {
+impl ClientCatalog {
+    /// Returns the catalog of `view` for `client`.
+    pub(crate) fn of(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Self {
+        let load = &view.session.options().tools.names.load;
+        let has_load = || view.session.tools().iter().any(|tool| tool.name == *load);
+        if shown_characters(client).is_some() || !has_load() {
+            let (text, is_cut) = catalog(view, client, options);
+            return Self { text: text.into(), is_cut, is_described: false };
+        }
+        // Requests without a session, and sessions of one snapshot, share it.
+        let number = view.shared.registry.snapshot().number();
+        let mut last = view.described.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(of, ..)| *of != number) {
+            let (text, is_cut) = catalog(view, client, options);
+            *last = Some((number, text.into(), is_cut));
+        }
+        let (text, is_cut) =
+            last.as_ref().map(|(_, text, is_cut)| (Arc::clone(text), *is_cut)).unwrap_or_default();
+        Self { text, is_cut, is_described: true }
+    }
+
+    /// Returns the instructions where `load` loads skills; empty without skills.
+    pub(crate) fn instructions(&self, load: &str) -> String {
+        if self.described().is_empty() {
+            return self.text.to_string();
+        }
+        format!("The description of the tool `{load}` lists the skills of this server.\n")
+    }
+
+    /// Returns the text at the end of the description of `load_skill`.
+    pub(crate) fn described(&self) -> &str {
+        if self.is_described { &self.text } else { "" }
+    }
+}
+
+/// Returns the catalog of `view` for `client`, the same bytes for the same snapshot, and whether it leaves out
+/// descriptions or names; empty if there is not one.
+fn catalog(view: &AgentView, client: Option<&str>, options: &McpOptions) -> (String, bool) {
     let snapshot = view.shared.registry.snapshot();
-    // The instructions hold no prompt of the agent, so the catalog is written as without one.
+    // A client is given no prompt of the agent, so the catalog is written as without one.
     let mut catalog = view.session.catalog_options();
     catalog.bound.clear();
     let limit = InstructionsLimit::of(client, options);
@@ -78,9 +133,9 @@ fn render(
     options: &CatalogOptions,
     notices: &[String],
     write: impl Fn(&CatalogOptions) -> Option<Catalog>,
-) -> Instructions {
+) -> (String, bool) {
     if limit.tokens == 0 {
-        return Instructions { text: String::new(), is_cut: true };
+        return (String::new(), true);
     }
     let write = |over_budget, budget| {
         let mut options = options.clone();
@@ -102,7 +157,7 @@ fn render(
         let Some((text, is_cut, is_over)) = write(OverBudget::Tiers, budget) else { break };
         let share = limit.share(&text);
         if share <= 1000 {
-            return Instructions { text: with_notices(text, notices, limit), is_cut };
+            return (with_notices(text, notices, limit), is_cut);
         }
         // Nothing is left to leave out.
         if is_over {
@@ -111,7 +166,7 @@ fn render(
         budget = (budget * 1000 / share).min(budget - budget.div_ceil(STEPS));
     }
     let (text, is_cut, _) = write(OverBudget::SearchOnly, limit.tokens).unwrap_or_default();
-    Instructions { text: with_notices(text, notices, limit), is_cut }
+    (with_notices(text, notices, limit), is_cut)
 }
 
 /// Returns `text` with those of `notices` behind it that do not exceed the limit.

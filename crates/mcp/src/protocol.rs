@@ -11,9 +11,10 @@ const TTL_MS: u64 = 0;
 /// The `_meta` key of the server's name.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The supported versions, oldest first. 2025-03-26 is not among them: it alone has batches.
+/// The supported versions, oldest first. The batches that 2025-03-26 alone has are refused.
 pub(crate) const SUPPORTED_VERSIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_03_26,
     ProtocolVersion::V_2025_06_18,
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2026_07_28,

@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use repertoire::discovery::{project_skill_directories, repository_root};
 use repertoire::provider::fs::ScanLimits;
 use rmcp::RoleServer;
-use rmcp::model::{ClientResult, RequestNoParam, ServerRequest};
+use rmcp::model::{ClientResult, InitializeRequestParams, ProtocolVersion, RequestNoParam, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions};
 
 /// The most roots that are searched for files.
@@ -55,9 +55,16 @@ pub(crate) async fn files(
 }
 
 /// Asks a client for its roots, and returns the ones that are paths; none if it has no roots or does not answer.
+///
+/// Clients of versions before 2025-06-18 are not asked: some declare roots but never answer, and then fail on
+/// `notifications/cancelled`.
 #[expect(deprecated, reason = "older clients have roots")]
 async fn roots(peer: &Peer<RoleServer>) -> Vec<PathBuf> {
-    if peer.peer_info().is_none_or(|info| info.capabilities.roots.is_none()) {
+    let has_roots = |info: &InitializeRequestParams| {
+        let version = info.protocol_version.as_str();
+        info.capabilities.roots.is_some() && version >= ProtocolVersion::V_2025_06_18.as_str()
+    };
+    if !peer.peer_info().is_some_and(|info| has_roots(&info)) {
         return Vec::new();
     }
     let request = ServerRequest::ListRootsRequest(RequestNoParam::default());

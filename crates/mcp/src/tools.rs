@@ -16,18 +16,26 @@ use serde_json::{Map, Value};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
+use crate::instructions::ClientCatalog;
+
 /// The key that makes Claude Code load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
-/// Returns the tools, sorted by name, for a client whose catalog leaves out descriptions or names if `catalog_is_cut`.
-pub(crate) fn list(session: &Session, catalog_is_cut: bool) -> Vec<Tool> {
+/// Returns the tools, sorted by name, for a client with this catalog.
+pub(crate) fn list(session: &Session, catalog: &ClientCatalog) -> Vec<Tool> {
     let names = &session.options().tools.names;
     // Without these two, models could not reach any skill, or none that the catalog leaves out.
     let always = [names.load.as_str(), names.search.as_str()];
     // These write proposals, or decide about them.
     let writing = [names.propose.as_str(), names.propose_update.as_str(), names.review.as_str()];
-    let tool = |definition: &Definition| tool(definition, &always, &writing, runs(session, &definition.name));
-    session.tools_beside(catalog_is_cut).iter().map(tool).collect()
+    let tool = |definition: &Definition| {
+        let mut tool = tool(definition, &always, &writing, runs(session, &definition.name));
+        if definition.name == names.load && !catalog.described().is_empty() {
+            tool.description = Some(format!("{}\n\n{}", definition.description, catalog.described()).into());
+        }
+        tool
+    };
+    session.tools_beside(catalog.is_cut).iter().map(tool).collect()
 }
 
 /// Returns whether the tool `name` runs code of a skill.
@@ -38,8 +46,8 @@ fn runs(session: &Session, name: &str) -> bool {
 
 fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) -> Tool {
     let Definition { name, description, input_schema, .. } = definition;
-    let schema: JsonObject = match input_schema {
-        Value::Object(schema) => schema.clone(),
+    let schema: JsonObject = match published(input_schema) {
+        Value::Object(schema) => schema,
         _ => Map::new(),
     };
     let mut tool = Tool::new(name.clone(), description.clone(), Arc::new(schema));
@@ -51,6 +59,20 @@ fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) 
         tool.meta = Some(MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), Value::Bool(true))])));
     }
     tool
+}
+
+/// Returns `schema` without `"additionalProperties": false`, which google-genai 3.3 takes for a schema and fails on
+/// (googleapis/python-genai#2393). Calls with unknown arguments are refused all the same.
+fn published(schema: &Value) -> Value {
+    match schema {
+        Value::Object(schema) => schema
+            .iter()
+            .filter(|(key, value)| *key != "additionalProperties" || !value.is_boolean())
+            .map(|(key, value)| (key.clone(), published(value)))
+            .collect(),
+        Value::Array(schemas) => schemas.iter().map(published).collect(),
+        other => other.clone(),
+    }
 }
 
 /// Returns whether loading a skill changes the list of tools.

@@ -98,10 +98,17 @@ async fn without_roots_the_files_are_those_of_the_project_of_the_server() {
 }
 
 #[tokio::test]
-async fn clients_are_asked_for_roots_only_if_they_have_some_and_a_skill_is_for_files() {
-    for (world, capabilities) in [(world(), json!({})), (World::new(), json!({"roots": {}}))] {
+async fn clients_are_asked_for_roots_only_if_they_have_some_and_answer_and_a_skill_is_for_files() {
+    let roots = json!({"roots": {}});
+    for (world, version, capabilities) in [
+        (world(), "2025-11-25", json!({})),
+        (World::new(), "2025-11-25", roots.clone()),
+        // Clients of these versions may not answer, and end at the cancellation.
+        (world(), "2025-03-26", roots.clone()),
+        (world(), "2024-11-05", roots),
+    ] {
         let mut client = Client::start(&world.server(), None);
-        client.initialize_with("2025-11-25", capabilities).await;
+        client.initialize_with(version, capabilities).await;
         assert_eq!(load(&mut client, None).await.len(), 1);
         assert!(client.others().is_empty(), "{:?}", client.others());
         client.end().await;

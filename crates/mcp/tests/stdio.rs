@@ -6,6 +6,7 @@ use repertoire_model::answer::{Render, recognise};
 use repertoire_model::catalog::Tokenizer;
 use serde_json::{Value, json};
 
+use crate::server::watched;
 use crate::world::{Client, MODERN, World, changed};
 
 fn text(answer: &Value) -> &str {
@@ -15,11 +16,11 @@ fn text(answer: &Value) -> &str {
 #[tokio::test]
 async fn a_client_with_a_handshake() {
     let world = World::new();
-    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut client = Client::start(&world.server(), None);
         let result = client.initialize(version).await;
         assert_eq!(result["protocolVersion"], version);
-        assert!(result["instructions"].as_str().unwrap().contains("alpha"));
+        assert!(result["instructions"].as_str().unwrap().contains("`load_skill`"));
         assert!(client.request("ping", json!({})).await["result"].is_object());
         let tools = client.request("tools/list", json!({})).await;
         let names: Vec<&str> = tools["result"]["tools"]
@@ -56,14 +57,6 @@ async fn an_unknown_protocol_version_is_answered_with_the_newest() {
         let mut client = Client::start(&world.server(), None);
         assert_eq!(client.initialize(version).await["protocolVersion"], "2025-11-25", "{version}");
     }
-}
-
-#[tokio::test]
-async fn the_version_with_batches_is_not_negotiated() {
-    let world = World::new();
-    let mut client = Client::start(&world.server(), None);
-    assert_eq!(client.initialize("2025-03-26").await["protocolVersion"], "2024-11-05");
-    assert!(client.request("tools/list", json!({})).await["result"].is_object());
 }
 
 #[tokio::test]
@@ -288,10 +281,7 @@ async fn instructions_keep_to_their_budget() {
     let instructions = |budget| {
         let options = changed(McpOptions::default(), |options| options.instructions_tokens = budget);
         let server = world.server_with(options);
-        async move {
-            let mut client = Client::start(&server, None);
-            client.initialize("2025-11-25").await["instructions"].as_str().unwrap_or_default().to_owned()
-        }
+        async move { Client::start(&server, None).texts_as("codex-mcp-client").await.0 }
     };
     let (full, names, few, none) = (
         instructions(100_000).await,
@@ -325,14 +315,8 @@ async fn claude_code_gets_instructions_short_enough_not_to_be_truncated() {
         world.write(&format!("skill-{number:02}/SKILL.md"), text);
     }
     let server = world.server();
-    let as_client = async |name: &str| {
-        let mut client = Client::start(&server, None);
-        let info = json!({"name": name, "version": "1"});
-        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
-        let answer = client.request("initialize", params).await;
-        answer["result"]["instructions"].as_str().unwrap().to_owned()
-    };
-    let (cut, whole) = (as_client("claude-code").await, as_client("another").await);
+    let as_client = async |name: &str| Client::start(&server, None).texts_as(name).await.0;
+    let (cut, whole) = (as_client("claude-code").await, as_client("goose").await);
     assert!(cut.len() <= 4_000 && whole.len() > 5_000, "{} {}", cut.len(), whole.len());
     assert!(
         cut.contains("If no skill matches, answer directly") && cut.contains("call `search_skills`"),
@@ -350,6 +334,77 @@ async fn claude_code_gets_instructions_short_enough_not_to_be_truncated() {
 }
 
 #[tokio::test]
+async fn each_client_has_the_catalog_where_its_model_sees_it_and_nowhere_else() {
+    let world = World::new();
+    let server = world.server();
+    const ALPHA: &str = "<name>alpha</name><description>Does alpha things well.";
+    for name in ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "goose-cli", "kilo", "opencode"]
+    {
+        let (instructions, description) = Client::start(&server, None).texts_as(name).await;
+        assert!(instructions.contains(ALPHA) && !description.contains("alpha"), "{name}: {description}");
+    }
+    // Among them `mcp`, the usual name of clients in Python, and a program that is not Claude Code.
+    for name in ["mcp", "copilot", "claude-code-router"] {
+        let (instructions, description) = Client::start(&server, None).texts_as(name).await;
+        assert_eq!(
+            instructions,
+            "The description of the tool `load_skill` lists the skills of this server.\n"
+        );
+        let catalog =
+            description.strip_prefix("Load the instructions of a skill by name. Nothing is executed.\n\n");
+        assert!(catalog.unwrap().contains(ALPHA), "{name}: {description}");
+        assert!(description.contains("If no skill matches, answer directly"), "{description}");
+        assert_eq!(
+            Client::start(&server, None).texts_as(name).await,
+            (instructions, description),
+            "the same bytes"
+        );
+    }
+    let without = changed(McpOptions::default(), |options| options.instructions_tokens = 0);
+    let (instructions, description) = Client::start(&world.server_with(without), None).texts_as("mcp").await;
+    assert!(instructions.is_empty() && !description.contains("alpha"), "{instructions} {description}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_catalog_in_a_description_stays_the_same_for_a_session() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    let before = client.texts_as("mcp").await.1;
+    world.skill("gamma", "", "# Gamma\n");
+    client.notification("notifications/tools/list_changed").await;
+    assert_eq!(client.load_description().await, before);
+    let later = Client::start(&server, None).texts_as("mcp").await.1;
+    assert!(later.contains("gamma") && !before.contains("gamma"), "{later}");
+}
+
+#[tokio::test]
+async fn a_catalog_in_a_description_keeps_to_its_budget() {
+    let world = World::empty();
+    for number in 0..600 {
+        world.skill(&format!("skill-number-{number:03}"), "", "# X\n");
+    }
+    let (_, description) = Client::start(&world.server(), None).texts_as("mcp").await;
+    let count = Tokenizer::default().count(&description);
+    assert!((1_000..=2_020).contains(&count), "{count}: {description}");
+    assert!(description.contains("of 600 skills are not listed") && description.contains("search_skills"));
+}
+
+#[tokio::test]
+async fn schemas_do_not_forbid_other_properties_and_calls_with_others_are_refused() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    let tools = client.request("tools/list", json!({})).await["result"]["tools"].to_string();
+    assert!(!tools.contains("\"additionalProperties\":false"), "{tools}");
+    let call = json!({"name": "load_skill", "arguments": {"name": "alpha", "nonsense": 1}});
+    let answer = client.request("tools/call", call).await;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(text(&answer).contains("nonsense"), "{answer}");
+}
+
+#[tokio::test]
 async fn instructions_keep_to_their_budget_in_any_script() {
     let world = World::empty();
     for number in 0..60 {
@@ -360,8 +415,7 @@ async fn instructions_keep_to_their_budget_in_any_script() {
     for budget in [1_000, 2_000, 4_000] {
         let options = changed(McpOptions::default(), |options| options.instructions_tokens = budget);
         let mut client = Client::start(&world.server_with(options), None);
-        let answer = client.initialize("2025-11-25").await;
-        let text = answer["instructions"].as_str().unwrap();
+        let text = &client.texts_as("opencode").await.0;
         // If the names of all would only just fit, some are shown with their descriptions instead.
         let is_whole = text.contains("skill-59");
         assert!(is_whole || budget < 2_000 && text.contains("are not listed"), "{text}");

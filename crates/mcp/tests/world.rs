@@ -200,11 +200,32 @@ impl Client {
 
     /// Does the same as a client with `capabilities`.
     pub async fn initialize_with(&mut self, version: &str, capabilities: Value) -> Value {
-        let client = json!({"name": "test", "version": "1"});
+        self.initialize_as("test", version, capabilities).await
+    }
+
+    /// Does the same as the client called `name`.
+    pub async fn initialize_as(&mut self, name: &str, version: &str, capabilities: Value) -> Value {
+        let client = json!({"name": name, "version": "1"});
         let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": client});
         let answer = self.request("initialize", params).await;
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         answer["result"].clone()
+    }
+
+    /// Starts a session as the client called `name`, and returns the instructions and the description of
+    /// `load_skill`.
+    pub async fn texts_as(&mut self, name: &str) -> (String, String) {
+        let result = self.initialize_as(name, "2025-11-25", json!({})).await;
+        let instructions = result["instructions"].as_str().unwrap_or_default().to_owned();
+        (instructions, self.load_description().await)
+    }
+
+    /// Returns the description of `load_skill`; empty if there is no such tool.
+    pub async fn load_description(&mut self) -> String {
+        let listed = self.request("tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
+        let load = tools.iter().find(|tool| tool["name"] == "load_skill");
+        load.map(|load| load["description"].as_str().unwrap().to_owned()).unwrap_or_default()
     }
 
     /// Ends the input, and waits for the server to end.

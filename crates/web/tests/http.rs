@@ -222,7 +222,7 @@ fn refusals_say_what_to_do_in_one_line() {
     check("GET", &[("Accept", "text/event-stream")], "", (400, alone));
     check("DELETE", &[], "", (400, alone));
     check("POST", &JSON, &ping, (400, alone));
-    let unknown = "unknown MCP-Protocol-Version; send one of 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28";
+    let unknown = "unknown MCP-Protocol-Version; send one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
     check("POST", &[JSON[0], JSON[1], ("MCP-Protocol-Version", "1999")], &ping, (400, unknown));
 }
 

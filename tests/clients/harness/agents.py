@@ -1,4 +1,4 @@
-"""Real agents without a person, talking to a model that follows a script."""
+"""Real agents and agents of frameworks without a person, talking to a model that follows a script."""
 
 import json
 import shutil
@@ -36,6 +36,8 @@ class Agent:
     seconds: int = 120
     # Where in the home directory it reads skills from, if it has a switch for single skills.
     files: str = ""
+    # Programs of ours, which are given the command of the server, are not known to `rep connect`.
+    connects: bool = True
 
 
 def cases_of(name):
@@ -48,9 +50,32 @@ def cases_of(name):
     return cases
 
 
+def pydantic_ai(world):
+    yield from cases_of("pydantic-ai")(world)
+    name = "pydantic-ai with instructions"
+    yield "include_instructions", lambda: converse(world, name, AGENTS[name])
+
+
+def google_genai(world):
+    yield "a session as a tool", lambda: takes_all_tools(world)
+
+
+def takes_all_tools(world):
+    """google-genai fails on schemas with `"additionalProperties": false` (googleapis/python-genai#2393)."""
+    place = world.place("genai")
+    with ModelServer([LOAD]) as model:
+        host = [install.package("genai", "bin", "python"), install.CLIENTS / "peers" / "genai_host.py"]
+        run([*host, model.url, TASK, *world.stdio()], place, environment(place), 60).expect_success()
+        declared = model.requests[0].tools[0]["functionDeclarations"]
+    if not any(DESCRIPTION in function["description"] for function in declared):
+        raise Failed(f"no description has the catalog: {json.dumps(declared)}")
+    return f"{len(declared)} tools, the catalog in the description of one"
+
+
 def converse(world, name, agent):
     turns = conversation(world, name, agent)
     catalog_is_there(turns[0], agent.catalog)
+    catalog_comes_once(turns[0])
     offers_the_tool(turns[0])
     results_are_markdown(turns[-1])
     skills_for_files_are_named(turns[-1])
@@ -108,7 +133,10 @@ def conversation(world, name, agent):
     place = world.place(name)
     with ModelServer(list(agent.script)) as model:
         command, variables = agent.prepare(place, model.url)
-        world.connect(place, name)
+        if agent.connects:
+            world.connect(place, name)
+        else:
+            command = [*command, *world.stdio()]
         (place / "CHANGES.md").write_text("# Changes\n")
         outcome = run(command, place, environment(place, **variables), agent.seconds)
         end_orphans(world.rep)
@@ -126,6 +154,12 @@ def catalog_is_there(request, where):
         raise Failed(f"the catalog is not in the {where} of the first request")
 
 
+def catalog_comes_once(request):
+    count = sum(text.count(DESCRIPTION) for text in strings([request.frame, request.messages, request.tools]))
+    if count != 1:
+        raise Failed(f"the first request has the catalog {count} times")
+
+
 def offers_the_tool(request):
     entry = tool_entry(request, "load_skill")
     schema = entry.get("parameters") or entry.get("input_schema")
@@ -135,13 +169,16 @@ def offers_the_tool(request):
 
 def results_are_markdown(request):
     texts = list(strings([message for message in request.messages if "call_scripted_" in json.dumps(message)]))
+    # The AI SDK, and pydantic-ai if there is a note, show the model the content of a result as JSON.
+    texts += [text for parts in texts if parts.startswith(("[{", '["')) for text in strings(json.loads(parts))]
     for wanted in (BODY, REFERENCE):
         if not any(wanted in text for text in texts):
             raise Failed(f"no result has {wanted!r} as it is")
 
 
 def skills_for_files_are_named(request):
-    if not any(f"<skills_for_files>\n- {FOR_FILES}: " in text for text in strings(request.messages)):
+    note = f"<skills_for_files>\n- {FOR_FILES}: "
+    if not any(note in text or json.dumps(note)[1:-1] in text for text in strings(request.messages)):
         raise Failed("no result has the note about skills for the files of the project")
 
 
@@ -223,10 +260,36 @@ def claude_code(_place, url):
     return [binary, "-p", TASK, *flags, "--output-format", "stream-json", "--verbose"], variables
 
 
+def copilot(_place, url):
+    binary = install.package("copilot", "node_modules", "@github", "copilot-linux-x64", "copilot")
+    variables = {"COPILOT_PROVIDER_BASE_URL": f"{url}/v1", "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": MODEL}
+    flags = ["--allow-all-tools", "--no-auto-update", "--disable-builtin-mcps"]
+    return [binary, "-p", TASK, *flags], variables
+
+
+def python_host(name, *arguments):
+    """Returns how to run a program of ours with a framework for Python."""
+    command = [install.package(name, "bin", "python"), install.CLIENTS / "peers" / f"{name.replace('-', '_')}_host.py"]
+    return lambda _place, url: ([*command, *arguments, f"{url}/v1", TASK], {"PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def ai_sdk(_place, url):
+    host = install.CLIENTS / "peers" / "ai_sdk_host.mjs"
+    return [install.node(), host, install.package("ai-sdk"), f"{url}/v1", TASK], {}
+
+
 AGENTS = {
     "goose": Agent(goose),
     "opencode": Agent(opencode, files=".agents/skills"),
     # Codex describes the namespace of a server's tools by the server's instructions.
     "codex": Agent(codex, catalog="tools", files=".agents/skills"),
     "claude-code": Agent(claude_code, script=(LOAD, LOAD_REFERENCE), files=".claude/skills"),
+    # The others show no instructions, so they have the catalog in the description of `load_skill`.
+    "copilot": Agent(copilot, catalog="tools"),
+    "openai-agents": Agent(python_host("openai-agents"), catalog="tools", connects=False),
+    "langchain": Agent(python_host("langchain"), catalog="tools", connects=False),
+    "pydantic-ai": Agent(python_host("pydantic-ai", "without"), catalog="tools", connects=False),
+    # It shows instructions where the program asks for it, and gets the catalog once all the same.
+    "pydantic-ai with instructions": Agent(python_host("pydantic-ai", "with"), catalog="tools", connects=False),
+    "ai-sdk": Agent(ai_sdk, catalog="tools", connects=False),
 }

@@ -1,7 +1,9 @@
 """The protocol's own conformance suite, over HTTP."""
 
 import json
+import shlex
 import shutil
+import sys
 
 from harness import install
 from harness.process import Failed, run
@@ -26,6 +28,13 @@ REQUIRED = {
              "prompts-list": 2, "server-sse-multiple-streams": 2, "server-session-lifecycle": 3},
 }
 
+# Scenarios for clients, which `rep agent --mcp-config` must pass.
+CLIENT = {
+    "2025-06-18": ["initialize", "tools_call"],
+    LEGACY: ["initialize", "tools_call", "sse-retry"],
+    MODERN: ["tools_call", "request-metadata", "http-invalid-tool-headers", "json-schema-ref-no-deref"],
+}
+
 
 def cases(world):
     for scenario, counts in EXTENSION.items():
@@ -33,6 +42,20 @@ def cases(world):
             yield f"{scenario}, {revision}", lambda s=scenario, r=revision, c=count: extension(world, s, r, c)
     for revision in REQUIRED:
         yield f"required set, {revision}", lambda r=revision: required(world, r)
+    for revision, scenarios in CLIENT.items():
+        yield f"clients, {revision}", lambda r=revision, s=scenarios: as_client(world, r, s)
+
+
+def as_client(world, revision, scenarios):
+    client = shlex.join([sys.executable, str(install.CLIENTS / "peers" / "conformance_client.py"), str(world.rep)])
+    for scenario in scenarios:
+        place = world.place("conformance")
+        command = [*install.node_command("conformance", "conformance"), "client", "--command", client]
+        command += ["--scenario", scenario, "--spec-version", revision]
+        outcome = run(command, place, environment(place), 60)
+        if outcome.status != 0:
+            raise Failed(f"{scenario}: {outcome.output[-400:]}")
+    return ", ".join(scenarios)
 
 
 def extension(world, scenario, revision, count):

@@ -25,8 +25,16 @@ NODE_PACKAGES = {
     "opencode": ["opencode-linux-x64@1.18.33"],
     "codex": ["codex@npm:@openai/codex@0.166.0-linux-x64"],
     "claude-code": ["@anthropic-ai/claude-code@2.1.325"],
+    "copilot": ["@github/copilot@1.0.102"],
+    "ai-sdk": ["ai@7.0.173", "@ai-sdk/mcp@2.0.99", "@ai-sdk/openai-compatible@2.0.87"],
 }
-PYTHON_PACKAGES = {"python": ["mcp==2.3.0", "fastmcp==4.1.2"]}
+PYTHON_PACKAGES = {
+    "python": ["mcp==2.3.0", "fastmcp==4.1.2"],
+    "openai-agents": ["openai-agents==0.24.0", "mcp==2.3.0"],
+    "langchain": ["langchain-mcp-adapters==0.3.2", "langchain==1.4.7", "langchain-openai==1.7.3", "mcp==1.30.0"],
+    "pydantic-ai": ["pydantic-ai-slim[mcp,openai]==2.66.0", "mcp==2.3.0"],
+    "genai": ["google-genai==3.3.0", "mcp==1.30.0"],
+}
 INSTALL_SECONDS = 240
 
 

@@ -25,7 +25,7 @@ await client.connect(transport);
 try {
     const { tools } = await client.listTools();
     assert.deepEqual(tools.map(tool => tool.name), ['list_skill_files', 'list_skills', 'load_skill', 'propose_skill', 'propose_skill_update', 'read_skill_file', 'search_skills']);
-    assert(client.getInstructions().includes('csv-report'));
+    assert(client.getInstructions().includes('`load_skill` lists the skills'));
     const { prompts } = await client.listPrompts();
     assert.equal(prompts.length, 3);
     const result = await client.callTool({ name: 'load_skill', arguments: { name: 'csv-report' } });

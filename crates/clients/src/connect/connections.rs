@@ -208,7 +208,7 @@ fn of_file(
     wanted: Option<&str>,
 ) -> Option<Connection> {
     let document = document(client, &path)?.ok()?;
-    let mut entries = document.get(client.table)?.as_object()?.iter();
+    let mut entries = edit::table(&document, client.table)?.as_object()?.iter();
     let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted == name);
     let (name, entry) = entries.find(|(name, entry)| is_wanted(name) && ours.has(client, name, entry))?;
     let (command, args) = client.command_line(entry).unzip();

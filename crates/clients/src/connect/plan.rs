@@ -81,6 +81,10 @@ impl ConnectPlan {
     }
 }
 
+/// The warning about the file of a project that Codex reads.
+const UNTRUSTED: &str = "Codex reads .codex/config.toml only in projects that you trust; \
+    start `codex` there once and say that you do";
+
 /// Keys of an entry that the user may change after it was made.
 const USERS_KEYS: [&str; 7] =
     ["bearer_token_env_var", "env", "env_keys", "envs", "headers", "timeout", "tools"];
@@ -150,7 +154,10 @@ impl Planner<'_> {
         let entry = client.entry(&self.options.name, self.server);
         let candidates = self.places.configuration(client, self.options.owner);
         let plan = |path: PathBuf, step| {
-            let (entry, warnings) = (entry.clone().unwrap_or_default(), Vec::new());
+            let entry = entry.clone().unwrap_or_default();
+            let is_for_codex = self.options.owner == Owner::Project && client.id == "codex";
+            let is_written = matches!(step, Ok(ConnectStep::Write { .. }));
+            let warnings = (is_for_codex && is_written).then(|| UNTRUSTED.to_owned()).into_iter().collect();
             ConnectPlan { client, path, entry, step, warnings }
         };
         let likeliest = candidates.last().cloned().unwrap_or_default();

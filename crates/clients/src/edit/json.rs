@@ -44,7 +44,8 @@ pub(super) fn set(
     wanted: Option<&Map<String, Value>>,
 ) -> Result<String, EditFault> {
     let root = tree(text)?;
-    let table = root.object_value_or_set().object_value_or_set(spot.table);
+    let object = root.object_value_or_set();
+    let table = spot.table.split('/').fold(object, |object, key| object.object_value_or_set(key));
     match (table.object_value(spot.name), wanted) {
         (_, None) => table.get(spot.name).ok_or_else(|| EditFault::missing(spot))?.remove(),
         (None, Some(wanted)) => drop(table.append(spot.name, input(&Value::Object(wanted.clone())))),

@@ -60,6 +60,29 @@ fn check(format: Format, before: &str, expect: &str, back: RestoredPart) {
 const PRETTY: &str = "{\n  \"mcpServers\": {\n    \"skills\": {\n      \"command\": \"rep\",\n      \"args\": [\"serve\", \"--stdio\"]\n    }\n  }\n}";
 
 #[test]
+fn a_table_in_another_one() {
+    let spot = Spot { table: "mcp/servers", name: "skills" };
+    let entry = map(json!({ "command": "rep" }));
+    for (before, expect) in [
+        (
+            "{\n  // mine\n  \"mcp\": {\n    \"x\": 1\n  }\n}\n",
+            json!({"mcp": {"x": 1, "servers": {"skills": entry}}}),
+        ),
+        ("{\"mcp\": {\"servers\": {\"a\": {}}}}", json!({"mcp": {"servers": {"a": {}, "skills": entry}}})),
+        ("", json!({"mcp": {"servers": {"skills": entry}}})),
+    ] {
+        let after = write(Format::Json, before, spot, &entry, &[]).unwrap();
+        assert_eq!(parse(Format::Json, &after).unwrap(), map(expect), "{after}");
+        assert!(after.contains("// mine") == before.contains("// mine"), "{after}");
+        assert_eq!(read(Format::Json, &after, spot).unwrap(), Some(Value::Object(entry.clone())));
+        let undone = remove(Format::Json, &after, spot).unwrap();
+        assert_eq!(read(Format::Json, &undone, spot).unwrap(), None, "{undone}");
+    }
+    let fault = write(Format::Json, "{\"mcp\": {\"servers\": []}}", spot, &entry, &[]).unwrap_err();
+    assert!(fault.message.contains("`servers` is not a table of servers"), "{fault:?}");
+}
+
+#[test]
 fn json() {
     let check = |before: &str, expect: &str, back| check(Format::Json, before, expect, back);
     let pretty = format!("{PRETTY}\n");

@@ -10,7 +10,9 @@ use ::http::{HeaderName, HeaderValue};
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use repertoire::http::{HttpClient, HttpError, HttpRequest};
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
@@ -47,6 +49,41 @@ fn prepared(request: HttpRequest, headers: &HashMap<HeaderName, HeaderValue>) ->
     })
 }
 
+/// Returns the id of `message` if it asks which versions the server has.
+fn discovery_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
+    match message {
+        ClientJsonRpcMessage::Request(request) => {
+            matches!(request.request, ClientRequest::DiscoverRequest(_)).then(|| request.id.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the answer to the request `id` for the versions of a server, from the message that it sent.
+///
+/// Servers of older versions refuse it in many ways, mostly without its id, and are initialized then.
+fn discovered(
+    message: Option<ServerJsonRpcMessage>,
+    status: u16,
+    id: RequestId,
+) -> Result<ServerJsonRpcMessage, Fault> {
+    let refusal = match message {
+        Some(ServerJsonRpcMessage::Error(refusal)) => refusal.error,
+        Some(ServerJsonRpcMessage::Response(response))
+            if matches!(response.result, ServerResult::DiscoverResult(_)) =>
+        {
+            return Ok(ServerJsonRpcMessage::Response(response));
+        }
+        None if matches!(status, 401 | 403) => return Err(unexpected(status)),
+        _ => ErrorData::invalid_request(format!("status {status}"), None),
+    };
+    Ok(ServerJsonRpcMessage::error(refusal, Some(id)))
+}
+
+fn unexpected(status: u16) -> Fault {
+    StreamableHttpError::UnexpectedServerResponse(format!("status {status}").into())
+}
+
 impl StreamableHttpClient for BlockingTransport {
     type Error = Infallible;
 
@@ -61,7 +98,7 @@ impl StreamableHttpClient for BlockingTransport {
         let mut request = prepared(self.http.post(&uri), &custom_headers);
         request = request.header("accept", "text/event-stream, application/json");
         request = request.header("content-type", "application/json");
-        let has_session = session_id.is_some();
+        let (has_session, discovery) = (session_id.is_some(), discovery_id(&message));
         if let Some(id) = session_id {
             request = request.header(SESSION, &id);
         }
@@ -79,16 +116,19 @@ impl StreamableHttpClient for BlockingTransport {
             _ => {
                 let is_json = kind.starts_with("application/json");
                 let text = tokio::task::spawn_blocking(move || whole(response.into_reader())).await??;
-                match serde_json::from_slice(&text) {
+                let message = serde_json::from_slice(&text).ok().filter(|_| is_json);
+                if let Some(id) = discovery {
+                    let answer = discovered(message, status, id);
+                    return answer.map(|answer| StreamableHttpPostResponse::Json(answer, None));
+                }
+                match message {
                     // Errors of the protocol come with other statuses, too.
-                    Ok(message) if is_json => Ok(StreamableHttpPostResponse::Json(message, session)),
+                    Some(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
                     // Some servers accept a notification with nothing at all.
-                    _ if text.is_empty() && (200..=299).contains(&status) => {
+                    None if text.is_empty() && (200..=299).contains(&status) => {
                         Ok(StreamableHttpPostResponse::Accepted)
                     }
-                    _ => {
-                        Err(StreamableHttpError::UnexpectedServerResponse(format!("status {status}").into()))
-                    }
+                    None => Err(unexpected(status)),
                 }
             }
         }
@@ -106,16 +146,28 @@ impl StreamableHttpClient for BlockingTransport {
         Ok(())
     }
 
-    /// Notifications of the server are not listened to: the list of its tools is fixed.
+    /// Continues the stream of a call behind its event `last_event_id`. Notifications of the server are not
+    /// listened to: the list of its tools is fixed.
     async fn get_stream(
         &self,
-        _uri: Arc<str>,
-        _session_id: Option<Arc<str>>,
-        _last_event_id: Option<String>,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
         _auth_header: Option<String>,
-        _custom_headers: HashMap<HeaderName, HeaderValue>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Fault> {
-        Err(StreamableHttpError::ServerDoesNotSupportSse)
+        let Some(last) = last_event_id else { return Err(StreamableHttpError::ServerDoesNotSupportSse) };
+        let mut request = prepared(self.http.get(&uri), &custom_headers);
+        request = request.header("accept", "text/event-stream").header("last-event-id", &last);
+        if let Some(id) = session_id {
+            request = request.header(SESSION, &id);
+        }
+        let response = tokio::task::spawn_blocking(move || request.call()).await?.map_err(failed)?;
+        match response.status() {
+            200 => Ok(events(response.into_reader())),
+            400..500 => Err(StreamableHttpError::ServerDoesNotSupportSse),
+            status => Err(unexpected(status)),
+        }
     }
 }
 

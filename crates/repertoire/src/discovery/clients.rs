@@ -53,9 +53,9 @@ pub const CLIENT_HOMES: &[ClientHome] = &[
 
 /// Every client that is known to read skills from files, and the clients that can be connected.
 ///
-/// The first rows are the clients that `rep connect` knows, the others are known to the installer `skills`
-/// 1.7 alone. Directories of a project that are not hidden, as OpenClaw's `skills`, are left out: most
-/// projects use those names for something else.
+/// The first rows are clients that `rep connect` knows; the others, of which it knows some, are those of the
+/// installer `skills` 1.7. Directories of a project that are not hidden, as OpenClaw's `skills`, are left out:
+/// most projects use those names for something else.
 #[rustfmt::skip]
 pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("claude-code", "Claude Code", &[".claude/skills"], &["$CLAUDE/skills"], &["$CLAUDE", "$CLAUDE_FILE/.claude.json"]),
@@ -96,7 +96,7 @@ pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("deepagents", "Deep Agents", &[CANONICAL], &["~/.deepagents/agent/skills"], &["~/.deepagents"]),
     row("devin", "Devin for Terminal", &[".devin/skills"], &["$CONFIG/devin/skills"], &["$CONFIG/devin"]),
     row("dexto", "Dexto", &[CANONICAL], &[HOME], &["~/.dexto"]),
-    row("droid", "Droid", &[CANONICAL], &["~/.factory/skills"], &["~/.factory"]),
+    row("droid", "Droid", &[".factory/skills", CANONICAL], &["~/.factory/skills"], &["~/.factory"]),
     row("firebender", "Firebender", &[CANONICAL], &["~/.firebender/skills"], &["~/.firebender"]),
     row("forgecode", "ForgeCode", &[".forge/skills"], &["~/.forge/skills"], &["~/.forge"]),
     row("fx", "fx", &[CANONICAL], &[HOME], &["~/.fx"]),

@@ -59,6 +59,9 @@ pub struct AgentView {
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
+    /// The catalog that was last written for clients that do not show instructions, and the number of its
+    /// snapshot.
+    pub described: Mutex<Option<(u64, Arc<str>, bool)>>,
     /// One permit for each call that does not run a tool.
     pub calls: Arc<Semaphore>,
     /// One permit for each call that runs a tool.
@@ -114,6 +117,7 @@ impl AgentView {
             runs: Arc::new(Semaphore::new(RUNS_PER_PROCESSOR * processors)),
             follower: OnceLock::new(),
             catalog_size: Mutex::default(),
+            described: Mutex::default(),
         }))
     }
 
@@ -140,6 +144,7 @@ impl AgentView {
             runs: Arc::clone(&self.runs),
             follower: OnceLock::new(),
             catalog_size: Mutex::default(),
+            described: Mutex::default(),
         });
         view.start_following();
         Ok(view)
