@@ -275,6 +275,12 @@ impl Checks {
             Some((*entry, found.iter().find(has_error)?.message.clone(), entry.name().to_string()))
         });
         self.skills("has errors", "have errors", with_errors.collect());
+        let is_large =
+            |found: &&Diagnostic| found.rule == RuleId::BodyOversize && found.severity >= Severity::Warning;
+        let large = active.iter().zip(&findings).filter_map(|(entry, found)| {
+            Some((*entry, found.iter().find(is_large)?.message.clone(), entry.name().to_string()))
+        });
+        self.skills("has too many instructions", "have too many instructions", large.collect());
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
         let recorded = workspace.recorded_in_force(library);
         let (served, broken) = of(State::Quarantined)

@@ -35,6 +35,23 @@ pub fn line(event: &Event) -> io::Result<String> {
     String::from_utf8(line).map_err(io::Error::other)
 }
 
+/// Returns `line`, an event, as it is exported: `name`, `reference`, `script` and `duration_s` stand behind its other keys. They have
+/// the names by which other programs know `skill`, the part of `file` below `references/` or `scripts/`, and `duration`.
+pub fn exported(line: &str) -> io::Result<String> {
+    let event: Value = serde_json::from_str(line)?;
+    let below = |directory: &str| event["file"].as_str()?.strip_prefix(directory);
+    let names = json!({
+        "name": event["skill"],
+        "reference": below("references/"),
+        "script": below("scripts/"),
+        "duration_s": event["duration"],
+    });
+    let mut added = Vec::new();
+    names.serialize(&mut Serializer::with_formatter(&mut added, LineFormatter))?;
+    let added = String::from_utf8(added).map_err(io::Error::other)?;
+    Ok(format!("{},{}", line.trim_end().trim_end_matches('}'), &added[1..]))
+}
+
 /// Returns `true` if `line` is an object of JSON, as every event is.
 pub fn is_line(line: &str) -> bool {
     serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(line).is_ok()
@@ -179,6 +196,20 @@ mod tests {
                 "a5".repeat(32)
             )
         );
+    }
+
+    #[test]
+    fn b34_exported_lines_have_the_usual_names_too() {
+        let check = |file: &str, expect: &str| {
+            let (skill, duration) = (Some("pdf\u{202e}".into()), Duration::from_micros(42));
+            let plain = line(&Event { skill, file: Some(file.into()), duration, ..event() }).unwrap();
+            let expect = format!(",\"name\":\"pdf\\u202e\",{expect},\"duration_s\":0.000042}}");
+            assert_eq!(exported(&plain).unwrap(), plain[..plain.len() - 1].to_owned() + &expect);
+        };
+        check("references/a.md", "\"reference\":\"a.md\",\"script\":null");
+        check("scripts/b/c.sh", "\"reference\":null,\"script\":\"b/c.sh\"");
+        check("SKILL.md", "\"reference\":null,\"script\":null");
+        assert!(exported("[").is_err());
     }
 
     #[test]
