@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Value, json};
 
-use super::Event;
+use super::{Event, EventKind, Outcome};
 
 /// The most bytes that are kept of the name of a skill, a tool, an agent or a session, and of a search query.
 pub const MAX_NAME_BYTES: usize = 256;
@@ -33,6 +33,22 @@ pub fn line(event: &Event) -> io::Result<String> {
     let mut line = Vec::new();
     record(event).serialize(&mut Serializer::with_formatter(&mut line, LineFormatter))?;
     String::from_utf8(line).map_err(io::Error::other)
+}
+
+/// Returns the event of a line, with what is counted of it: its kind, skill, file, source, session, outcome and duration.
+pub fn counted(line: &str) -> Option<Event> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    let text = |key: &str| event[key].as_str().map(str::to_owned);
+    Some(Event {
+        kind: EventKind::parse(event["kind"].as_str()?)?,
+        skill: text("skill"),
+        file: text("file"),
+        source: text("source"),
+        session: text("session")?,
+        outcome: Outcome::parse(event["outcome"].as_str()?)?,
+        duration: Duration::try_from_secs_f64(event["duration"].as_f64()?).ok()?,
+        ..Event::default()
+    })
 }
 
 /// Returns `line`, an event, as it is exported: `name`, `reference`, `script` and `duration_s` stand behind its other keys. They have
@@ -138,7 +154,7 @@ mod tests {
     use proptest::prelude::*;
     use repertoire_model::bundle::Digest;
 
-    use super::super::{EventKind, Outcome, Surface, Via};
+    use super::super::{Surface, Via};
     use super::*;
 
     fn event() -> Event {
@@ -196,6 +212,16 @@ mod tests {
                 "a5".repeat(32)
             )
         );
+    }
+
+    #[test]
+    fn the_counted_part_of_a_line_reads_back() {
+        let (skill, duration) = (Some("pdf".into()), Duration::from_micros(42));
+        let written =
+            Event { skill, duration, outcome: Outcome::Denied, time: SystemTime::UNIX_EPOCH, ..event() };
+        let expect = Event { tool: String::new(), ..written.clone() };
+        assert_eq!(counted(&line(&written).unwrap()), Some(expect));
+        assert_eq!(counted("{}"), None);
     }
 
     #[test]
