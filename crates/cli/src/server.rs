@@ -278,8 +278,8 @@ fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
 /// The most events that are read from the journal at once.
 const PAGE: usize = 1_000;
 
-/// Returns the events that sessions of other processes record from now on in the store of this machine. One on another host may have
-/// those of other machines.
+/// Returns the events that sessions of other processes record from now on in the store of this machine. One
+/// on another host may have those of other machines.
 fn other_events(workspace: &Workspace) -> Probe<Vec<Event>> {
     if workspace.journal().is_none() || workspace.settings.store_url.starts_with("postgres") {
         return Probe::default();

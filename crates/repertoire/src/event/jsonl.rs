@@ -51,8 +51,9 @@ pub fn counted(line: &str) -> Option<Event> {
     })
 }
 
-/// Returns `line`, an event, as it is exported: `name`, `reference`, `script` and `duration_s` stand behind its other keys. They have
-/// the names by which other programs know `skill`, the part of `file` below `references/` or `scripts/`, and `duration`.
+/// Returns `line`, an event, as it is exported: `name`, `reference`, `script` and `duration_s` stand behind
+/// its other keys. They have the names by which other programs know `skill`, the part of `file` below
+/// `references/` or `scripts/`, and `duration`.
 pub fn exported(line: &str) -> io::Result<String> {
     let event: Value = serde_json::from_str(line)?;
     let below = |directory: &str| event["file"].as_str()?.strip_prefix(directory);

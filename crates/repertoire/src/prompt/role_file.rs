@@ -71,8 +71,8 @@ fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String
     }
 }
 
-/// Returns `text` with the files that it includes, and that these include, in their places. Paths start at `home`, which they do not
-/// leave; `left` is the number of files that may still be included.
+/// Returns `text` with the files that it includes, and that these include, in their places. Paths start at
+/// `home`, which they do not leave; `left` is the number of files that may still be included.
 fn expand(home: &SafeDir, text: &str, left: &mut usize) -> Result<String, Error> {
     // A renderer of the host may accept more than ours.
     let Ok(includes) = template_subset::includes(text) else { return Ok(text.to_owned()) };

@@ -2,10 +2,11 @@
 //!
 //! A template comes with a project, so it is untrusted. Fuel bounds its steps and a cap bounds its output,
 //! but neither bounds intermediate values: forty times `{% set x = x ~ x %}` is a terabyte. Therefore texts
-//! cannot be built, only written; `join` and `replace` make one that is no larger than a variable may be. The rest is enough for
-//! prompts: `{{ variable }}`, a few filters, `{% if %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no
-//! macros, and nothing here reads a file: the files that the prompt of a role includes are put in place when it is read. A host that
-//! wants all of Jinja supplies its own [`Renderer`].
+//! cannot be built, only written; `join` and `replace` make one that is no larger than a variable may be. The
+//! rest is enough for prompts: `{{ variable }}`, a few filters, `{% if %}`, `{% for %}`, plain `{% set %}`,
+//! comments and `{% raw %}`. There are no macros, and nothing here reads a file: the files that the prompt of
+//! a role includes are put in place when it is read. A host that wants all of Jinja supplies its own
+//! [`Renderer`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

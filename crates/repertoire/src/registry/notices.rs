@@ -9,14 +9,15 @@ const MAX_NAMED: usize = 5;
 
 const MAX_NAME_CHARS: usize = 100;
 
-/// The bytes of instructions that have about as many tokens as [`SOFT_LIMIT_TOKENS`]. Their exact number is known once the skill is loaded.
+/// The bytes of instructions that have about as many tokens as [`SOFT_LIMIT_TOKENS`]. Their exact number is
+/// known once the skill is loaded.
 const SOFT_LIMIT_BYTES: usize = 4 * SOFT_LIMIT_TOKENS;
 
 impl Snapshot {
-    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts, for people: skills that broke
-    /// after they were read, broken skills, skills that another one of their source has the name of, skills with too many
-    /// instructions, and skills that hide one of
-    /// another tier, such as the user's, or a different one of their own tier.
+    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts, for
+    /// people: skills that broke after they were read, broken skills, skills that another one of their source
+    /// has the name of, skills with too many instructions, and skills that hide one of another tier, such as
+    /// the user's, or a different one of their own tier.
     ///
     /// Nothing in them is longer than a line; names are made visible, but not escaped for markup.
     pub fn notices(&self, is_seen: impl Fn(&Entry) -> bool) -> Vec<String> {
