@@ -97,7 +97,8 @@ fn configuration() {
          - So are `load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and \
          `search.rerank`.\n\
          - So are `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\n\n\
-         A profile that only the project chooses sets what its file may set, and leaves `tools.hide_args` at its default. \
+         A profile that only the project chooses is in force except for `load.reload = \"short_ack\"`, and `text` and `body` for `render.load` and `mcp.result`;\n\
+         `rep doctor` names what is left out. \
          Every file must be a regular file of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \
          directories,\n`roots`, packs. `--root` replaces all of them.\n\n\

@@ -11,12 +11,15 @@ mod tokens;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::discovery::repository_root;
+use repertoire::event::{Event, jsonl};
 use repertoire::serve::{Notices, ServedLibrary, Stop};
+use repertoire::session::process_of;
+use repertoire::store::EventQuery;
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_app::clients::names_read_from_files;
 use repertoire_mcp::{McpOptions, OwnFiles};
@@ -272,6 +275,39 @@ fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
     options
 }
 
+/// The most events that are read from the journal at once.
+const PAGE: usize = 1_000;
+
+/// Returns the events that sessions of other processes record from now on in the store of this machine. One
+/// on another host may have those of other machines.
+fn other_events(workspace: &Workspace) -> Probe<Vec<Event>> {
+    if workspace.journal().is_none() || workspace.settings.store_url.starts_with("postgres") {
+        return Probe::default();
+    }
+    let store = workspace.lazy_store();
+    let newest = move |after: Option<u64>| {
+        let mut query = EventQuery::default();
+        (query.after, query.limit) = (after, if after.is_some() { PAGE } else { 1 });
+        store.get().ok().and_then(|store| store.events(&query).ok()).unwrap_or_default()
+    };
+    let last = Mutex::new(newest(None).last().map_or(0, |line| line.id));
+    Probe::new(move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = Vec::new();
+        loop {
+            let lines = newest(Some(*last));
+            *last = lines.last().map_or(*last, |line| line.id);
+            let counted = lines.iter().filter_map(|line| jsonl::counted(&line.json));
+            events.extend(
+                counted.filter(|event| process_of(&event.session).is_some_and(|id| id != std::process::id())),
+            );
+            if lines.len() < PAGE {
+                return events;
+            }
+        }
+    })
+}
+
 /// Returns the options of the server behind HTTP, from the configuration.
 fn options(workspace: &Workspace) -> ServerOptions {
     let mut options = ServerOptions::default();
@@ -282,6 +318,7 @@ fn options(workspace: &Workspace) -> ServerOptions {
             journal + traces.as_ref().map_or(0, |sink| sink.dropped())
         });
     }
+    options.other_events = other_events(workspace);
     options.publish = publishing(workspace);
     if !workspace.settings.store_url.is_empty() {
         let store = workspace.lazy_store();

@@ -135,8 +135,8 @@ fn p12_p13_the_pattern_loads_the_instructions_alone() {
 fn later_layers_win() {
     let mut sandbox = Sandbox::new();
     assert_eq!(profile(&sandbox, &[]), "standard");
-    sandbox.write("repertoire.toml", "profile = \"harness\"\n");
-    assert_eq!(profile(&sandbox, &[]), "harness");
+    sandbox.write("repertoire.toml", "profile = \"bernstein\"\n");
+    assert_eq!(profile(&sandbox, &[]), "bernstein");
     sandbox.write("../home/.config/repertoire/config.toml", "profile = \"lenient\"\n");
     assert_eq!(profile(&sandbox, &[]), "lenient", "the user's word over the project's");
     sandbox.set("REPERTOIRE_PROFILE", "strict");

@@ -212,6 +212,34 @@ fn a_configured_sandbox_that_does_not_work_here_is_an_error() {
 }
 
 #[test]
+fn the_keys_of_a_projects_profile_that_are_not_in_force_are_named() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "profile = \"bernstein\"\n");
+    let warned = |sandbox: &Sandbox| -> Vec<String> {
+        let bad = statuses(sandbox, &[]).1.into_iter();
+        bad.map(|(_, message)| message).filter(|message| message.starts_with("harness")).collect()
+    };
+    assert_eq!(warned(&sandbox), [""; 0]);
+    sandbox.write("repertoire.toml", "profile = \"harness\"\n");
+    let message = "harness, chosen by the project, except for load.reload, mcp.result, render.load";
+    assert_eq!(warned(&sandbox), [message]);
+    sandbox.write("../home/.config/repertoire/config.toml", "profile = \"harness\"\n");
+    assert_eq!(warned(&sandbox), [""; 0]);
+}
+
+#[test]
+fn skills_over_the_soft_limit_are_a_warning() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/large/SKILL.md", skill("large", &"Many words here.\n".repeat(3_000)));
+    let (code, bad) = statuses(&sandbox, &[]);
+    let [(status, message)] = bad.as_slice() else { panic!("{bad:?}") };
+    assert_eq!((code, status.as_str()), (0, "warn"));
+    assert!(message.starts_with("large has too many instructions: the body has 1"), "{message}");
+    let run = sandbox.run_with_input(&["session"], "");
+    assert!(run.stderr.contains("1 skill has more instructions than the 8,000 tokens"), "{}", run.stderr);
+}
+
+#[test]
 fn an_embedding_server_that_does_not_answer_is_a_warning() {
     let sandbox = Sandbox::with_skills();
     // Nothing listens on a port that was free a moment ago.

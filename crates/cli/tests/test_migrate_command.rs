@@ -162,6 +162,11 @@ fn y61_a_role_is_divided_into_a_prompt_and_a_skill_that_an_agent_uses() {
     let prompt = "You are a builder.\n\n## Workflow\n\n1. Build.\n\n## Event bus\n\nIt has topics.\n";
     sandbox.write("templates/roles/builder/system_prompt.md", prompt);
     sandbox.write("repertoire.toml", "profile = \"standard\"\n");
+    let manifest = "id: builder\nagent:\n  uses_skills:\n    - alpha\n  instructions: |\n    Be brief.\n";
+    sandbox.write("templates/roles/builder/manifest.yaml", manifest);
+    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    let whole = sandbox.run(&["migrate", "roles", "templates/roles", "--dry-run"]).stdout;
+    assert!(whole.contains("its manifest.yaml uses the skills alpha"), "{whole}");
     let split = ["migrate", "roles", "templates/roles", "--split", "--dry-run"];
     let plan = sandbox.run(&split);
     assert_eq!(plan.code, 0, "{}", plan.stderr);
@@ -170,7 +175,7 @@ fn y61_a_role_is_divided_into_a_prompt_and_a_skill_that_an_agent_uses() {
         "builder -> [DIR]/project/.agents/skills/builder-knowledge (would be written)",
         "+++ templates/roles/builder/prompt.md",
         "+[agents.builder]",
-        "+uses_skills = [\"builder-knowledge\"]",
+        "+uses_skills = [\"builder-knowledge\", \"alpha\"]",
     ] {
         assert!(plan.stdout.lines().any(|other| other == line), "{line}\n{}", plan.stdout);
     }
@@ -179,11 +184,19 @@ fn y61_a_role_is_divided_into_a_prompt_and_a_skill_that_an_agent_uses() {
     assert_eq!(sandbox.read("templates/roles/builder/system_prompt.md"), prompt);
     assert_eq!(
         sandbox.read("repertoire.toml"),
-        "profile = \"standard\"\n\n[agents.builder]\nprompt = \"templates/roles/builder/prompt.md\"\nuses_skills = [\"builder-knowledge\"]\n"
+        "profile = \"standard\"\n\n[agents.builder]\ninstructions = \"Be brief.\"\nprompt = \"templates/roles/builder/prompt.md\"\nuses_skills = [\"builder-knowledge\", \"alpha\"]\n"
     );
     let prompt = sandbox.run(&["prompt", "--agent", "builder"]).stdout;
     assert!(prompt.starts_with("You are a builder.\n\n## Workflow\n\n1. Build.\n"), "{prompt}");
-    assert!(prompt.contains("It has topics."), "{prompt}");
+    assert!(prompt.contains("It has topics.") && prompt.contains("Do alpha."), "{prompt}");
+    assert!(prompt.find("Do alpha.") < prompt.find("Be brief."), "{prompt}");
+    sandbox.write(".agents/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
+    let is_listed = |settings: &str| {
+        sandbox.write("../home/.config/repertoire/config.toml", settings);
+        sandbox.run(&["catalog", "--agent", "builder"]).stdout.contains("beta")
+    };
+    assert!(is_listed("") && !is_listed("scope.uses_skills = true\n"));
+    sandbox.write("../home/.config/repertoire/config.toml", "");
     assert_eq!(sandbox.run(&["check", "--profile", "strict"]).code, 0);
 }
 

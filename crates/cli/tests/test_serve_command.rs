@@ -446,6 +446,13 @@ fn the_metrics_are_where_the_guide_says() {
         let is_optional = line.contains("; only where there is one");
         assert!(answer.contains(&format!("# TYPE {name} ")) || is_optional, "{name}");
     }
+    assert!(!answer.contains("skill_load_total{"), "{answer}");
+    for loads in 1..3 {
+        sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
+        let answer = serving.get(path, "");
+        let line = answer.lines().find(|line| line.starts_with(r#"skill_load_total{name="alpha""#));
+        assert!(line.is_some_and(|line| line.ends_with(&format!(" {loads}"))), "another process: {answer}");
+    }
 }
 
 #[cfg(unix)]

@@ -108,8 +108,8 @@ impl FileKind {
 pub struct FileEntry {
     /// Its path in the skill.
     pub path: SkillPath,
-    /// Its size in bytes.
-    pub size: u64,
+    /// Its size in bytes; `None` for a file of a skill in code that was not read yet.
+    pub size: Option<u64>,
     /// Its purpose.
     pub kind: FileKind,
     /// True if its owner may execute it.

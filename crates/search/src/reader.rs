@@ -98,7 +98,7 @@ async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
         listed.iter().take(MAX_FILE_NAMES).map(|file| file.path.to_string()).collect();
     let references = listed.iter().filter(|file| {
         file.kind == FileKind::Reference
-            && file.size <= MAX_REFERENCE_BYTES
+            && file.size.is_some_and(|size| size <= MAX_REFERENCE_BYTES)
             && file.path.as_str().ends_with(".md")
     });
     for file in references.take(MAX_REFERENCES) {

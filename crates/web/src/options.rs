@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use repertoire::event::Event;
+
 use crate::dashboard::DashboardOptions;
 use crate::http::Mount;
 use crate::publish::PublishOptions;
@@ -39,6 +41,8 @@ repertoire_model::options! {
         pub mcp: Mount,
         /// Returns the number of events that the journal dropped, for `/metrics`.
         pub dropped_events: Probe<u64>,
+        /// Returns the events that other processes of the machine recorded since it was last asked, for `/metrics`.
+        pub other_events: Probe<Vec<Event>>,
         /// Returns whether the store answers, which `/readyz` reports.
         pub store: Probe<bool>,
         /// The pages for people, and their API.

@@ -32,7 +32,15 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     checks.environment(&env);
     let Some(settings) = checks.configuration(&env, options) else { return checks.0 };
     let workspace = Workspace::new(env, options.clone(), settings, reporter);
-    checks.ok("profile", workspace.settings.profile.as_str());
+    let (profile, left_out) = (&workspace.settings.profile, &workspace.settings.profile_left_out);
+    if left_out.is_empty() {
+        checks.ok("profile", profile.as_str());
+    } else {
+        let message = format!("{profile}, chosen by the project, except for {}", left_out.join(", "));
+        let hint =
+            format!("only you can set these; write `profile = \"{profile}\"` in your user configuration");
+        checks.add(Status::Warn, "profile", message, Some(&hint));
+    }
     let library = &workspace.inspect(workspace.settings.policy.clone());
     for place in &library.places {
         checks.place(&workspace, library, place);
@@ -286,6 +294,12 @@ impl Checks {
             Some((*entry, found.iter().find(has_error)?.message.clone(), entry.name().to_string()))
         });
         self.skills("has errors", "have errors", with_errors.collect());
+        let is_large =
+            |found: &&Diagnostic| found.rule == RuleId::BodyOversize && found.severity >= Severity::Warning;
+        let large = active.iter().zip(&findings).filter_map(|(entry, found)| {
+            Some((*entry, found.iter().find(is_large)?.message.clone(), entry.name().to_string()))
+        });
+        self.skills("has too many instructions", "have too many instructions", large.collect());
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
         let recorded = workspace.recorded_in_force(library);
         let (served, broken) = of(State::Quarantined)

@@ -170,7 +170,7 @@ pub struct FileView {
     /// The path in the skill.
     pub path: String,
     /// The size in bytes.
-    pub size: u64,
+    pub size: Option<u64>,
     /// The kind: `manifest`, `reference`, `script`, `asset` or `file`.
     pub kind: &'static str,
     /// True if it is executable.

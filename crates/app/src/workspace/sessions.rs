@@ -35,18 +35,6 @@ impl Workspace {
         agent.map_or_else(|| options.clone(), |configured| options.with_tools(&configured.agent.tools))
     }
 
-    /// Fails if `agent` is to review proposals and `tools.offer` leaves it no tool for that.
-    fn expect_review_tool(&self, agent: &str) -> Result<(), Error> {
-        let reviews = self.settings.agents.get(agent).is_some_and(|configured| configured.agent.reviews);
-        if !reviews || self.options_of_agent(Some(agent)).tools.offered.includes("review_skill_proposals") {
-            return Ok(());
-        }
-        let message = format!(
-            "the agent `{agent}` has `reviews = true`, but `tools.offer` leaves out `review_skill_proposals`"
-        );
-        Err(Error::usage(message).hint("add it to `tools.offer`, or remove `reviews`"))
-    }
-
     /// Opens a session with `options` for the agent called `agent`, or for one that may see everything,
     /// limited to `skills` unless these are empty; `runner` runs what skills bring along.
     pub fn session_with(
@@ -103,7 +91,6 @@ impl Workspace {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
         }
-        needed.iter().try_for_each(|name| self.expect_review_tool(name))?;
         self.expect_search()?;
         let policy = self.settings.policy.clone();
         // Skills of a store are served instead of those on disk, unless a directory is named.

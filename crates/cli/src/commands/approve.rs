@@ -154,6 +154,14 @@ fn show(
             None,
             &format!("Its tools are the functions of its {PYTHON_FILE}, which Python's parser read."),
         )?;
+        ui.write_planned(
+            None,
+            "Each starts in an empty directory and sees no file of the project. A schema.json beside it can declare more:",
+        )?;
+        ui.write_planned(
+            None,
+            "  `directory` (to read it), `write`, `repository`, `network`, `env`, `host`, and `ask`",
+        )?;
     }
     if approval.capabilities.tools().next().is_some() {
         ui.write_planned(None, "Its tools, each in a sandbox unless the line says otherwise:")?;

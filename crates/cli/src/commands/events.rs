@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::ErrorKind;
+use repertoire::event::jsonl;
 use repertoire::store::{EventQuery, Journal, JournalLine, Store};
 use serde_json::Value;
 
@@ -123,7 +124,9 @@ impl Follower {
 fn write(ui: &mut Ui, lines: &[JournalLine]) -> Result<(), CliError> {
     for line in lines {
         if ui.is_json() {
-            writeln!(ui.out(), "{}", line.json)?;
+            // A full disk can leave lines that are not JSON.
+            let text = jsonl::exported(&line.json);
+            writeln!(ui.out(), "{}", text.as_ref().unwrap_or(&line.json))?;
             continue;
         }
         let event: Value = serde_json::from_str(&line.json).unwrap_or_default();

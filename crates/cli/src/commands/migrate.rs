@@ -275,6 +275,12 @@ fn migrate(
         EXISTS => Vec::new(),
         _ => pack.notes,
     };
+    if agent.is_none() && state != EXISTS && !role.uses_skills.is_empty() {
+        notes.push(format!(
+            "its manifest.yaml uses the skills {}; give them to an agent, with `uses_skills`",
+            role.uses_skills.join(", ")
+        ));
+    }
     if agents.is_some() && agent.is_none() && state != EXISTS {
         notes.push("the prompt has no section of knowledge, so it is not divided".to_owned());
     }
@@ -302,7 +308,11 @@ fn agent(agents: &AgentFiles<'_>, role: &RoleFiles, split: &RoleSplit) -> AgentJ
     let path = agents.roles.join(&role.name).join(ROLE_FILE);
     let mut table = toml::Table::new();
     table.insert("prompt".to_owned(), path.display().to_string().into());
-    table.insert("uses_skills".to_owned(), vec![split.pack.name.to_string()].into());
+    let own = std::iter::once(split.pack.name.to_string());
+    table.insert("uses_skills".to_owned(), own.chain(role.uses_skills.clone()).collect::<Vec<_>>().into());
+    if let Some(text) = &role.instructions {
+        table.insert("instructions".to_owned(), text.clone().into());
+    }
     let agent = toml::Table::from_iter([(role.name.clone(), toml::Value::Table(table))]);
     let root = toml::Table::from_iter([("agents".to_owned(), toml::Value::Table(agent))]);
     AgentJson {

@@ -186,7 +186,7 @@ fn listed(bundle: &Bundle) -> Vec<FileEntry> {
     files
         .map(|file| FileEntry {
             path: file.path.clone(),
-            size: file.size,
+            size: Some(file.size),
             kind: FileKind::of(&file.path, "SKILL.md"),
             executable: file.executable,
         })

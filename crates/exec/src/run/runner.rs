@@ -33,8 +33,8 @@ impl Runner for Executor {
                 return None;
             }
             let Some(approval) = self.approvals.find(entry).ok()? else { return Some(RunRefusal::Unknown) };
-            let digest = registry.digest(entry).await.ok()?;
-            let holds = approval.holds(&digest, &Capabilities::of(toolbox));
+            let is_same = registry.is_at(entry, &approval.digest).await.ok()?;
+            let holds = is_same && approval.holds(&approval.digest, &Capabilities::of(toolbox));
             (!holds).then_some(RunRefusal::Changed)
         })
     }

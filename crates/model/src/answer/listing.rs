@@ -22,8 +22,8 @@ pub struct FileList {
 pub struct ListedFile {
     /// Its path from the skill's directory on.
     pub path: String,
-    /// Its size in bytes.
-    pub size: u64,
+    /// Its size in bytes; `None` for a file of a skill in code that was not read yet.
+    pub size: Option<u64>,
     /// Its purpose.
     pub kind: FileKind,
     /// Its first heading or comment, where that says more than its name.

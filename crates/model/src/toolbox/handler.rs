@@ -28,7 +28,7 @@ impl Handler {
     /// use repertoire_model::toolbox::{Handler, SkillTool};
     /// use repertoire_model::{FileEntry, FileKind, SkillPath};
     /// let path = SkillPath::new("scripts/greet.sh").unwrap();
-    /// let file = FileEntry { path: path.clone(), size: 1, kind: FileKind::Script, executable: false };
+    /// let file = FileEntry { path: path.clone(), size: Some(1), kind: FileKind::Script, executable: false };
     /// assert_eq!(Handler::of(&SkillTool::new("greet"), &[file], None), Some(Handler::File(path)));
     /// ```
     pub fn of(tool: &SkillTool, files: &[FileEntry], python: Option<&str>) -> Option<Self> {
@@ -101,7 +101,7 @@ mod tests {
         let entry = |(path, executable): &(&str, bool)| {
             let path = SkillPath::new(path).unwrap();
             let kind = FileKind::of(&path, "SKILL.md");
-            FileEntry { path, size: 1, kind, executable: *executable }
+            FileEntry { path, size: Some(1), kind, executable: *executable }
         };
         let files: Vec<FileEntry> = files.iter().map(entry).collect();
         let found = Handler::of(tool, &files, python).map(|handler| match handler {

@@ -4,13 +4,14 @@
 //! model has before it is in the messages. A skill is seen where a call that loads it has a result that did
 //! not fail and whose text holds the instructions, or where a host put them back after a compaction
 //! ([`reattach`](crate::reattach)). A call of the skill's own name loads it too, if the result holds its
-//! instructions as this library writes them. Four shapes are read, and may be mixed:
+//! instructions as this library writes them. Five shapes are read, and may be mixed:
 //!
 //! | shape | call | result |
 //! |---|---|---|
 //! | Anthropic messages | `tool_use`, `mcp_tool_use` blocks | `tool_result`, `mcp_tool_result` blocks |
 //! | OpenAI chat | `tool_calls` of an assistant message | messages of the role `tool` |
 //! | OpenAI responses | `function_call`, `mcp_call` items | `function_call_output` items, `output` of `mcp_call` |
+//! | Helix | `toolCalls` of an assistant message | messages of the role `tool` with a `toolCallId` |
 //! | AI SDK messages | `tool-call` parts | `tool-result` parts |
 //!
 //! Whatever is malformed or unknown is skipped: a transcript is evidence, and there are no errors in evidence.

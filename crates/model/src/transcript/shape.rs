@@ -39,14 +39,17 @@ pub(super) fn events<'a>(message: &'a Value, tell: &mut impl FnMut(TranscriptEve
         (_, Some("assistant")) => {
             tell(TranscriptEvent::Message);
             blocks(message).for_each(|block| assistant_block(block, tell));
-            for tool_call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let calls = message.get("tool_calls").or_else(|| message.get("toolCalls"));
+            for tool_call in calls.and_then(Value::as_array).into_iter().flatten() {
                 let function = tool_call.get("function").unwrap_or(tool_call);
-                call(tool_call, "id", function, "arguments", tell);
+                let key = if function.get("arguments").is_some() { "arguments" } else { "args" };
+                call(tool_call, "id", function, key, tell);
             }
         }
         (_, Some("tool")) => {
             tell(TranscriptEvent::Other);
-            result(message, "tool_call_id", "content", tell);
+            let id = if message.get("toolCallId").is_some() { "toolCallId" } else { "tool_call_id" };
+            result(message, id, "content", tell);
             blocks(message).for_each(|block| sdk_result(block, tell));
         }
         (_, Some("user" | "system" | "developer")) => {
@@ -129,6 +132,12 @@ fn is_failed(result: &Value) -> bool {
     is_true("is_error")
         || is_true("isError")
         || matches!(text_at(result, "status"), Some("error" | "failed" | "incomplete"))
+        || result.get("metadata").and_then(Value::as_object).is_some_and(|metadata| {
+            let is_mark = |key: &str| ["TOOL_FAILED", "toolFailed", "tool_failed"].contains(&key);
+            metadata
+                .iter()
+                .any(|(key, value)| is_mark(key) && !matches!(value, Value::Null | Value::Bool(false)))
+        })
         || result.get("error").is_some_and(|error| !error.is_null())
 }
 

@@ -96,6 +96,14 @@ fn every_shape_is_read() {
             {"type": "tool-call", "toolCallId": "1", "toolName": "load_skill", "args": {"name": "git"}},
             {"type": "tool-result", "toolCallId": "1", "result": text},
         ]}]),
+        json!([
+            {"role": "assistant", "content": "", "toolCalls": [{"id": "1", "name": "load_skill", "arguments": {"name": "git"}}]},
+            {"role": "tool", "toolCallId": "1", "toolName": "load_skill", "content": text, "metadata": {"toolFailed": false}},
+        ]),
+        json!([
+            {"role": "assistant", "toolCalls": [{"id": "1", "name": "load_skill", "args": {"name": "git"}}]},
+            {"role": "tool", "toolCallId": "1", "content": text},
+        ]),
     ];
     for conversation in conversations {
         check(conversation.as_array().unwrap(), &[seen("git", "Commit often.", 1)]);
@@ -127,6 +135,10 @@ fn a_call_without_a_good_result_shows_nothing() {
     let sdk =
         json!({"type": "tool-result", "toolCallId": "1", "output": {"type": "error-text", "value": text}});
     check(&[load(), json!({"role": "tool", "content": [sdk]})], &[]);
+    for mark in ["TOOL_FAILED", "toolFailed"] {
+        let message = json!({"role": "tool", "toolCallId": "1", "content": text, "metadata": {mark: true}});
+        check(&[load(), message], &[]);
+    }
     check(&[load(), result("1", "[Old tool result content cleared]")], &[]);
     check(&[load(), result("1", "")], &[]);
     check(&[load(), result("1", &acknowledged("git"))], &[]);

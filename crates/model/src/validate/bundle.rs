@@ -164,7 +164,7 @@ fn check_collisions(files: &[FileEntry], reporter: &mut Reporter<'_>) {
 }
 
 fn check_limits(files: &[FileEntry], reporter: &mut Reporter<'_>) {
-    let bytes: u64 = files.iter().map(|file| file.size).sum();
+    let bytes: u64 = files.iter().filter_map(|file| file.size).sum();
     if files.len() > PUBLISHED_MAX_FILES || bytes > PUBLISHED_MAX_BYTES {
         reporter
             .report(
@@ -344,7 +344,7 @@ mod tests {
         let entry = |path: &&str| {
             let path = SkillPath::new(path).unwrap();
             let kind = FileKind::of(&path, "SKILL.md");
-            FileEntry { path, size: 1, kind, executable: false }
+            FileEntry { path, size: Some(1), kind, executable: false }
         };
         let files: Vec<FileEntry> = files.iter().map(entry).collect();
         let facts = BundleFacts {

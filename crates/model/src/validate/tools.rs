@@ -118,7 +118,7 @@ mod tests {
     fn check(declared: &str, python: Option<&str>) -> Vec<String> {
         let entry = |path: &str| {
             let path = SkillPath::new(path).unwrap();
-            FileEntry { kind: FileKind::of(&path, "SKILL.md"), path, size: 1, executable: true }
+            FileEntry { kind: FileKind::of(&path, "SKILL.md"), path, size: Some(1), executable: true }
         };
         let files = [entry("SKILL.md"), entry("schema.json"), entry("tools.py")];
         let facts = ToolFacts { declared: declared.as_bytes(), python, files: &files };

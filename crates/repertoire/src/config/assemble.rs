@@ -1,5 +1,7 @@
 //! Builds a library as configured.
 
+use repertoire_model::Pattern;
+
 use super::error::ConfigError;
 use super::input::ConfigInput;
 use super::settings::Settings;
@@ -48,6 +50,10 @@ impl Settings {
         let Some(configured) = self.agents.get(name) else { return Ok(None) };
         let mut agent = configured.agent.clone();
         agent.inherit = configured.inherit.unwrap_or(self.subagent_inherit);
+        if self.scope_uses_skills && agent.scope.allow.is_none() && !agent.uses_skills.is_empty() {
+            agent.scope.allow =
+                Some(agent.uses_skills.iter().filter_map(|id| Pattern::new(id).ok()).collect());
+        }
         if let Some(file) = &configured.prompt {
             let message = || format!("cannot read the prompt of the agent `{name}`, {}", file.path.display());
             let bytes = regular_file::read(&file.path, MAX_TEMPLATE_BYTES)

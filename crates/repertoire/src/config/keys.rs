@@ -326,6 +326,7 @@ pub const KEYS: &[Key] = &[
     key!("tools.ceiling" words of ToolCeiling, session.running.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
     key!("errors.style" words of ErrorStyle, session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
     key!("scope.enforce" ValueKind::Switch, Switch session.scope.enforce, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
+    key!("scope.uses_skills" ValueKind::Switch, Switch scope_uses_skills, switch, None, "Whether an agent with `uses_skills` and without `skills.allow` sees only the skills that it uses."),
     key!("scope.deny_style" words of DenyStyle, session.scope.deny_style, None, "How an agent is told that a skill is not for it: as if it did not exist, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer, session.catalog.tokenizer, None, "The tokenizer that counts tokens."),
     key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),

@@ -275,12 +275,16 @@ mod tests {
             let keys = ProfileKeys::read(&chosen(&assignments), &ConfigInput::default()).unwrap();
             let trust = trust_in_profile(&assignments, of_project, PathBuf::new());
             let settings = settle(&assignments, &keys, &trust);
-            assert_eq!((&*settings.profile, settings.session.loading.reload), ("harness", expect));
+            assert!(text.contains(&settings.profile), "{text}");
+            assert_eq!(settings.session.loading.reload, expect, "{text}");
             assert_eq!(settings.session.render, render);
             assert_eq!(settings.mcp_result == Render::Text, render == Render::Text);
         };
         check("profile = \"harness\"", 0, Reload::ShortAck, Render::Text);
         check("profile = \"harness\"", 1, Reload::Auto, Render::Xml);
+        check("profile = \"bernstein\"", 1, Reload::AlwaysBody, Render::Json);
+        check("profile = \"yodoca\"", 1, Reload::Auto, Render::Markdown);
+        check("profile = \"pattern\"", 1, Reload::AlwaysBody, Render::Xml);
         check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck, Render::Text);
     }
 }

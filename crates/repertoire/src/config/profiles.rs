@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use repertoire_model::Profile;
+use repertoire_model::answer::Render;
+use repertoire_model::ledger::Reload;
 
 use super::error::{ConfigError, FaultyFile};
 use super::input::ConfigInput;
@@ -90,6 +92,8 @@ impl ProfileKeys {
         for Assignment { key, value } in self.assignments.iter().filter(|it| is_allowed(it, trust)) {
             (key.set)(&mut settings, value);
         }
+        let left_out = self.assignments.iter().filter(|it| !is_allowed(it, trust));
+        settings.profile_left_out = left_out.map(Assignment::name).collect();
         settings.policy.profile_severities = std::mem::take(&mut settings.policy.rule_severities);
         if let OfferedTools::Only(tools) = settings.session.tools.offered {
             settings.session.tools.offered = OfferedTools::Preset(tools);
@@ -102,17 +106,23 @@ impl ProfileKeys {
     }
 }
 
-/// Returns `true` if a file with `trust` may have `assignment`. The hidden arguments go with the names of arguments.
+/// Returns `true` if a profile that a file with `trust` chooses may have `assignment`. A project chooses
+/// among [`PROFILES`], whose keys are known; it may not have instructions acknowledged that may be lost, nor
+/// take the wrapper off the text of skills.
 fn is_allowed(assignment: &Assignment, trust: &FileTrust) -> bool {
     let name = assignment.name();
-    let may_have = trust.objection_to_key(&name).is_none();
-    may_have
-        && match &assignment.value {
-            ConfigValue::Paths(paths) => {
-                paths.iter().all(|path| trust.objection_to_path(&name, &path.path).is_none())
-            }
-            _ => *trust == FileTrust::Whole || name != "tools.hide_args",
+    match &assignment.value {
+        _ if *trust == FileTrust::Whole => true,
+        ConfigValue::Paths(paths) => {
+            paths.iter().all(|path| trust.objection_to_path(&name, &path.path).is_none())
         }
+        ConfigValue::Word(word) if name == "load.reload" => Reload::parse(word) == Some(Reload::AlwaysBody),
+        ConfigValue::Word(word) if ["render.load", "mcp.result"].contains(&name.as_str()) => {
+            !matches!(Render::parse(word), Some(Render::Text | Render::Body) | None)
+        }
+        _ if name.starts_with("tools.names.") || name.starts_with("tools.args.") => true,
+        _ => trust.objection_to_key(&name).is_none(),
+    }
 }
 
 /// Returns the profile that the last of `assignments` chooses.
@@ -146,8 +156,6 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use repertoire_model::answer::Render;
-    use repertoire_model::ledger::Reload;
     use repertoire_model::name::Grammar;
     use repertoire_model::policy::{Duplicates, NameMismatch};
     use repertoire_model::{Document, ManifestSource, RuleId, Severity, Standing};
@@ -230,15 +238,19 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_of_a_project_may_do_what_its_keys_may() {
+    fn a_profile_of_a_project_is_in_force_where_it_does_not_weaken_a_session() {
         let project = FileTrust::Within(PathBuf::from("/project"));
-        let keys = ProfileKeys::named("yodoca", &ConfigInput::default()).unwrap();
-        let bounded = keys.settings(&project);
-        let usual = Settings::of(Profile::Standard);
-        assert_eq!(bounded.session.tools.names, usual.session.tools.names);
-        assert_eq!(bounded.session.tools.hidden_arguments, usual.session.tools.hidden_arguments);
-        assert_eq!(bounded.mcp_result, usual.mcp_result);
+        let of_project =
+            |name: &str| ProfileKeys::named(name, &ConfigInput::default()).unwrap().settings(&project);
+        let (bounded, whole) = (of_project("yodoca"), settings("yodoca"));
+        assert_eq!(bounded.session.tools.names, whole.session.tools.names);
+        assert_eq!(bounded.session.tools.hidden_arguments, whole.session.tools.hidden_arguments);
+        assert_eq!(bounded.mcp_result, Render::Markdown);
         assert_eq!(bounded.policy.name_mismatch, NameMismatch::DirWins);
+        assert_eq!(bounded.profile_left_out, [""; 0]);
+        let harness = of_project("harness");
+        assert_eq!(harness.mcp_result, Render::Markdown);
+        assert_eq!(harness.profile_left_out, ["load.reload", "mcp.result", "render.load"]);
     }
 
     #[test]

@@ -181,6 +181,8 @@ repertoire_model::options! {
     pub struct Settings {
         /// The name of the profile, or the path of its file as it was written.
         pub profile: String = Profile::Standard.as_str().to_owned(),
+        /// The keys of a profile that only a project chose which are not in force, because they are the user's to set.
+        pub profile_left_out: Vec<String>,
         /// The policy that skills are judged by.
         pub policy: Policy,
         /// The patterns of skills that the policy disables, with the files that have them.
@@ -266,6 +268,8 @@ repertoire_model::options! {
         pub search: SearchSettings,
         /// The settings of tools and scripts of skills.
         pub exec: ExecSettings,
+        /// True if an agent with `uses_skills` sees only these, unless it has other allowed skills.
+        pub scope_uses_skills: bool,
         /// The agents, by name.
         pub agents: BTreeMap<String, ConfiguredAgent>,
     }

@@ -124,6 +124,8 @@ words! {
         ProposalMade "proposal_made",
         /// Proposals were read or decided about.
         ProposalReviewed "proposal_reviewed",
+        /// The catalog or the tools of a session changed; its tokens are those of the cached prompt that this invalidates.
+        CatalogChanged "catalog_changed",
         /// A skill was switched off or on for all agents.
         SkillSwitched "skill_switched",
         /// Some other tool was called.

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Value, json};
 
-use super::Event;
+use super::{Event, EventKind, Outcome};
 
 /// The most bytes that are kept of the name of a skill, a tool, an agent or a session, and of a search query.
 pub const MAX_NAME_BYTES: usize = 256;
@@ -33,6 +33,40 @@ pub fn line(event: &Event) -> io::Result<String> {
     let mut line = Vec::new();
     record(event).serialize(&mut Serializer::with_formatter(&mut line, LineFormatter))?;
     String::from_utf8(line).map_err(io::Error::other)
+}
+
+/// Returns the event of a line, with what is counted of it: its kind, skill, file, source, session, outcome and duration.
+pub fn counted(line: &str) -> Option<Event> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    let text = |key: &str| event[key].as_str().map(str::to_owned);
+    Some(Event {
+        kind: EventKind::parse(event["kind"].as_str()?)?,
+        skill: text("skill"),
+        file: text("file"),
+        source: text("source"),
+        session: text("session")?,
+        outcome: Outcome::parse(event["outcome"].as_str()?)?,
+        duration: Duration::try_from_secs_f64(event["duration"].as_f64()?).ok()?,
+        ..Event::default()
+    })
+}
+
+/// Returns `line`, an event, as it is exported: `name`, `reference`, `script` and `duration_s` stand behind
+/// its other keys. They have the names by which other programs know `skill`, the part of `file` below
+/// `references/` or `scripts/`, and `duration`.
+pub fn exported(line: &str) -> io::Result<String> {
+    let event: Value = serde_json::from_str(line)?;
+    let below = |directory: &str| event["file"].as_str()?.strip_prefix(directory);
+    let names = json!({
+        "name": event["skill"],
+        "reference": below("references/"),
+        "script": below("scripts/"),
+        "duration_s": event["duration"],
+    });
+    let mut added = Vec::new();
+    names.serialize(&mut Serializer::with_formatter(&mut added, LineFormatter))?;
+    let added = String::from_utf8(added).map_err(io::Error::other)?;
+    Ok(format!("{},{}", line.trim_end().trim_end_matches('}'), &added[1..]))
 }
 
 /// Returns `true` if `line` is an object of JSON, as every event is.
@@ -121,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
     use repertoire_model::bundle::Digest;
 
-    use super::super::{EventKind, Outcome, Surface, Via};
+    use super::super::{Surface, Via};
     use super::*;
 
     fn event() -> Event {
@@ -179,6 +213,30 @@ mod tests {
                 "a5".repeat(32)
             )
         );
+    }
+
+    #[test]
+    fn the_counted_part_of_a_line_reads_back() {
+        let (skill, duration) = (Some("pdf".into()), Duration::from_micros(42));
+        let written =
+            Event { skill, duration, outcome: Outcome::Denied, time: SystemTime::UNIX_EPOCH, ..event() };
+        let expect = Event { tool: String::new(), ..written.clone() };
+        assert_eq!(counted(&line(&written).unwrap()), Some(expect));
+        assert_eq!(counted("{}"), None);
+    }
+
+    #[test]
+    fn b34_exported_lines_have_the_usual_names_too() {
+        let check = |file: &str, expect: &str| {
+            let (skill, duration) = (Some("pdf\u{202e}".into()), Duration::from_micros(42));
+            let plain = line(&Event { skill, file: Some(file.into()), duration, ..event() }).unwrap();
+            let expect = format!(",\"name\":\"pdf\\u202e\",{expect},\"duration_s\":0.000042}}");
+            assert_eq!(exported(&plain).unwrap(), plain[..plain.len() - 1].to_owned() + &expect);
+        };
+        check("references/a.md", "\"reference\":\"a.md\",\"script\":null");
+        check("scripts/b/c.sh", "\"reference\":null,\"script\":\"b/c.sh\"");
+        check("SKILL.md", "\"reference\":null,\"script\":null");
+        assert!(exported("[").is_err());
     }
 
     #[test]

@@ -17,21 +17,27 @@ pub const MAX_RECORDED_BYTES: u64 = 16 * 1024 * 1024;
 /// Fails with [`ErrorKind::TooLarge`] if they are larger than [`MAX_RECORDED_BYTES`], and with
 /// [`ErrorKind::SkillChanged`] if the skill changes meanwhile.
 pub async fn capture(registry: &Registry, entry: &Entry) -> Result<(SkillFiles, Digest), Error> {
-    let expected = registry.digest(entry).await?;
+    let before = registry.digest(entry).await?;
     let mut files = SkillFiles::new();
     let mut size = 0;
     for file in registry.files(entry).await?.files {
-        size += file.size;
-        if size > MAX_RECORDED_BYTES {
-            return Err(Error::new(ErrorKind::TooLarge).about(entry.name().as_str()).at(&*entry.path));
+        let too_large = || Error::new(ErrorKind::TooLarge).about(entry.name().as_str()).at(&*entry.path);
+        if file.size.is_some_and(|known| size + known > MAX_RECORDED_BYTES) {
+            return Err(too_large());
         }
         let content = registry.read(entry, &file.path, LineRange::default()).await?;
+        size += content.size;
+        if size > MAX_RECORDED_BYTES {
+            return Err(too_large());
+        }
         files.insert(file.path, FileData { executable: file.executable, bytes: content.bytes });
     }
-    if bundle(&files).digest() != expected {
+    let digest = bundle(&files).digest();
+    // The digest of a skill in code does not cover its lazy files.
+    if digest != before && registry.digest(entry).await? != before {
         return Err(Error::new(ErrorKind::SkillChanged).about(entry.name().as_str()));
     }
-    Ok((files, expected))
+    Ok((files, digest))
 }
 
 /// Records `files` as the newest version of the skill with this identity, unless it is that already. Returns

@@ -218,7 +218,7 @@ impl RecorderThread {
             Some(None) => return Ok(RecordingOutcome::AllButLocked),
             lock => lock.flatten(),
         };
-        let (files, digest) = block_on(capture(&self.registry, entry))?;
+        let (files, _) = block_on(capture(&self.registry, entry))?;
         let names = (skill.as_str(), entry.name().as_str());
         record(store, names, &files, Origin::Edit, None, clock::now())?;
         recorded.insert(skill, digest);

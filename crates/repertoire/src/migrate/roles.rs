@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use repertoire_model::yaml;
+use serde_json::Value;
+
 use crate::prompt::{MAX_TEMPLATE_BYTES, SYSTEM_PROMPT_FILE};
 use crate::provider::fs::safe_dir::{EntryKind, FsFault, SafeDir};
 use crate::{Error, ErrorKind};
@@ -12,6 +15,8 @@ const JINJA_PROMPT_FILE: &str = "prompt.jinja2";
 const TASK_PROMPT_FILE: &str = "task_prompt.md";
 /// The name of a role's configuration.
 const CONFIG_FILE: &str = "config.yaml";
+/// The manifest of an extension whose agent has the role.
+const MANIFEST_FILE: &str = "manifest.yaml";
 /// The most entries of a directory that are read.
 const MAX_ENTRIES: usize = 10_000;
 
@@ -27,6 +32,23 @@ pub struct RoleFiles {
     pub task_prompt: Option<String>,
     /// `config.yaml`.
     pub config: Option<String>,
+    /// The skills in `agent.uses_skills` of `manifest.yaml`.
+    pub uses_skills: Vec<String>,
+    /// The text in `agent.instructions` of `manifest.yaml`.
+    pub instructions: Option<String>,
+}
+
+impl RoleFiles {
+    /// Takes what an agent has from `manifest`, the text of a `manifest.yaml`.
+    fn manifest(&mut self, manifest: &str) {
+        let root = yaml::parse(manifest).ok().and_then(|parsed| parsed.root.map(|root| root.to_json()));
+        let agent = root.as_ref().and_then(|root| root.get("agent"));
+        let skills = agent.and_then(|agent| agent.get("uses_skills")).and_then(Value::as_array);
+        let skills = skills.into_iter().flatten().filter_map(Value::as_str);
+        self.uses_skills = skills.map(str::to_owned).collect();
+        let text = agent.and_then(|agent| agent.get("instructions")).and_then(Value::as_str);
+        self.instructions = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    }
 }
 
 /// The roles of a directory.
@@ -87,5 +109,8 @@ fn read_role(handle: &SafeDir, name: &str) -> Result<Option<RoleFiles>, (PathBuf
         return Ok(None);
     };
     let (task_prompt, config) = (read(TASK_PROMPT_FILE)?, read(CONFIG_FILE)?);
-    Ok(Some(RoleFiles { name: name.to_owned(), system_prompt, task_prompt, config }))
+    let mut role =
+        RoleFiles { name: name.to_owned(), system_prompt, task_prompt, config, ..RoleFiles::default() };
+    role.manifest(&read(MANIFEST_FILE)?.unwrap_or_default());
+    Ok(Some(role))
 }

@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use repertoire_model::SkillName;
+use repertoire_model::{SkillName, SkillPath};
 
 use super::template::MAX_TEMPLATE_BYTES;
+use super::template_subset;
 use crate::provider::fs::safe_dir::{EntryKind, FsFault, SafeDir};
 use crate::{Error, ErrorKind};
 
@@ -15,6 +16,9 @@ pub const SYSTEM_PROMPT_FILE: &str = "system_prompt.md";
 
 /// The most entries of a directory of roles that are read.
 const MAX_ROLES: usize = 10_000;
+
+/// The most files that a prompt file includes, directly and indirectly. Their depth is bounded by their number.
+const MAX_INCLUDES: usize = 64;
 
 /// Returns the path and the text of the role's prompt in the first of `directories` that has one.
 pub(super) fn read(directories: &[PathBuf], role: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
@@ -58,11 +62,46 @@ fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String
         Err(fault) => return Err(error(fault, role, &path)),
     };
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some((path, text))),
+        Ok(text) => expand(&home, &text, &mut MAX_INCLUDES.clone())
+            .map(|text| Some((path.clone(), text)))
+            .map_err(|error| error.about(role.as_str()).at(&path)),
         Err(fault) => {
             Err(Error::new(ErrorKind::InvalidTemplate).about(role.as_str()).at(&path).because(fault))
         }
     }
+}
+
+/// Returns `text` with the files that it includes, and that these include, in their places. Paths start at
+/// `home`, which they do not leave; `left` is the number of files that may still be included.
+fn expand(home: &SafeDir, text: &str, left: &mut usize) -> Result<String, Error> {
+    // A renderer of the host may accept more than ours.
+    let Ok(includes) = template_subset::includes(text) else { return Ok(text.to_owned()) };
+    let mut expanded = String::with_capacity(text.len());
+    let mut end = 0;
+    for include in includes {
+        let refused = |why: String| Error::new(ErrorKind::InvalidTemplate).because(why);
+        let failed =
+            |why: &dyn std::fmt::Display| refused(format!("`{}` is not included: {why}", include.path));
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| refused(format!("it includes more than {MAX_INCLUDES} files")))?;
+        let path = SkillPath::new(include.path).map_err(|fault| failed(&fault))?;
+        let read = home.read(path.as_str(), MAX_TEMPLATE_BYTES).map_err(|fault| failed(&fault.into_io()))?;
+        let file = String::from_utf8(read.0).map_err(|fault| failed(&fault))?;
+        let file = expand(home, file.strip_suffix('\n').unwrap_or(&file), left)?;
+        let tag = &text[include.range.clone()];
+        let before = &text[end..include.range.start];
+        expanded += if tag.starts_with("{%-") { before.trim_end() } else { before };
+        expanded += &file;
+        end = include.range.end;
+        if tag.ends_with("-%}") {
+            end = text.len() - text[end..].trim_start().len();
+        }
+        if expanded.len() as u64 > MAX_TEMPLATE_BYTES {
+            return Err(Error::new(ErrorKind::TooLarge));
+        }
+    }
+    Ok(expanded + &text[end..])
 }
 
 fn error(fault: FsFault, role: &SkillName, path: &Path) -> Error {

@@ -2,9 +2,11 @@
 //!
 //! A template comes with a project, so it is untrusted. Fuel bounds its steps and a cap bounds its output,
 //! but neither bounds intermediate values: forty times `{% set x = x ~ x %}` is a terabyte. Therefore texts
-//! cannot be built, only written. The rest is enough for prompts: `{{ variable }}`, a few filters,
-//! `{% if %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros,
-//! and nothing that reads a file. A host that wants all of Jinja supplies its own [`Renderer`].
+//! cannot be built, only written; `join` and `replace` make one that is no larger than a variable may be. The
+//! rest is enough for prompts: `{{ variable }}`, a few filters, `{% if %}`, `{% for %}`, plain `{% set %}`,
+//! comments and `{% raw %}`. There are no macros, and nothing here reads a file: the files that the prompt of
+//! a role includes are put in place when it is read. A host that wants all of Jinja supplies its own
+//! [`Renderer`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -102,6 +104,23 @@ fn environment() -> Environment<'static> {
     environment.add_filter("lower", |text: &str| text.to_lowercase());
     environment.add_filter("trim", |text: &str| text.trim().to_owned());
     environment.add_filter("lines", |text: &str| text.lines().map(Value::from).collect::<Value>());
+    environment.add_filter("length", |value: Value| value.len().unwrap_or_default());
+    environment.add_filter("join", |value: Value, separator: Option<&str>| {
+        let separator = separator.unwrap_or_default();
+        let mut text = String::new();
+        for (index, item) in value.try_iter()?.enumerate() {
+            let item = item.to_string();
+            let before = if index == 0 { "" } else { separator };
+            bounded(text.len() + before.len() + item.len())?;
+            text += before;
+            text += &item;
+        }
+        Ok::<_, minijinja::Error>(text)
+    });
+    environment.add_filter("replace", |text: &str, from: &str, to: &str| {
+        bounded(text.len() + text.matches(from).count() * to.len())?;
+        Ok::<_, minijinja::Error>(text.replace(from, to))
+    });
     environment.add_filter(
         "default",
         |value: Value, other: Value| {
@@ -111,6 +130,13 @@ fn environment() -> Environment<'static> {
     environment.add_test("defined", |value: Value| !value.is_undefined());
     environment.add_test("undefined", |value: Value| value.is_undefined());
     environment
+}
+
+/// Fails if a filter would make a text of more `bytes` than the variables may have.
+fn bounded(bytes: usize) -> Result<(), minijinja::Error> {
+    let why = || format!("a filter makes more than {MAX_VARIABLE_BYTES} bytes");
+    let refuse = || minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, why());
+    if bytes > MAX_VARIABLE_BYTES { Err(refuse()) } else { Ok(()) }
 }
 
 /// A text that refuses to grow too large.
@@ -153,6 +179,9 @@ mod tests {
             ("{% if missing is defined %}yes{% endif %}", ""),
             ("{% for line in notes|lines %}- {{ line }}\n{% endfor %}", "- one\n- two\n"),
             ("{% set who = name %}{{ who }}", "Ada"),
+            ("{{ notes|lines|join(', ') }} ({{ notes|lines|length }})", "one, two (2)"),
+            ("{{ name|length }} {{ missing|length }} {{ name|join }} {{ missing|join(',') }}", "3 0 Ada "),
+            ("{{ name|replace('A', 'ä')|replace('x', '') }}", "äda"),
             ("{% raw %}{{ a ~ b }}{% endraw %}", "{{ a ~ b }}"),
             ("a\n{%- if name -%}\n b {%- endif %}", "ab"),
             ("<{{ '<b> ~ }}' }}>", "<<b> ~ }}>"),
@@ -168,12 +197,14 @@ mod tests {
             ("\n{{ 'x' * 99 }}", "line 2: templates may not use `*`"),
             ("{% set x = [name, name] %}", "line 1: templates may not use `[`"),
             ("{% set x %}{{ name }}{% endset %}", "line 1: `set` needs a value"),
-            ("{% include 'x' %}", "line 1: templates may not use `include`"),
+            ("\n{% include 'x' %}", "line 2: this template may not use `include`"),
+            ("{% include name %}", "line 1: `include` needs one path in quotes"),
+            ("{% include 'a' 'b' %}", "line 1: `include` needs one path in quotes"),
             ("{% macro a() %}{% endmacro %}", "line 1: templates may not use `macro`"),
             ("{% filter upper %}{% endfilter %}", "line 1: templates may not use `filter`"),
             ("{{ name", "line 1: `{{` is never closed"),
             ("{% raw %}", "line 1: `{% raw %}` is never closed"),
-            ("{{ name|replace('A', 'B') }}", "unknown filter"),
+            ("{{ name|title }}", "unknown filter"),
             ("{{ range(9) }}", "unknown function"),
             ("{{ missing.attribute }}", "undefined value"),
             ("{% if %}", "syntax error"),
@@ -187,6 +218,12 @@ mod tests {
     fn steps_and_bytes_are_bounded() {
         let body = "{% for a in notes|lines %}".repeat(20) + "x" + &"{% endfor %}".repeat(20);
         assert!(render(&body).unwrap_err().contains("fuel"), "{:?}", render(&body));
+        let doubled = format!("{{{{ name{} }}}}", "|replace('A', 'AA')".repeat(40));
+        assert!(render(&doubled).unwrap_err().contains("more than 65536 bytes"));
+        let spread = format!("{{{{ name{} }}}}", "|replace('', 'AAAAAAAAAA')".repeat(9));
+        assert!(render(&spread).unwrap_err().contains("more than 65536 bytes"));
+        let joined = format!("{{{{ notes{} }}}}", "|join(notes)".repeat(9));
+        assert!(render(&joined).unwrap_err().contains("more than 65536 bytes"));
         let variable =
             |bytes: usize| -> BTreeMap<String, String> { [("x".to_owned(), "x".repeat(bytes))].into() };
         let long = variable(MAX_VARIABLE_BYTES - 1);

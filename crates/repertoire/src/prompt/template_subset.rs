@@ -13,10 +13,30 @@ pub(super) struct TemplateRefusal {
     what: String,
 }
 
-/// Returns the reason that `template` may not be rendered, if there is one.
+/// A file that a template includes.
+pub(super) struct Include<'a> {
+    /// The range of the tag in the template.
+    pub(super) range: std::ops::Range<usize>,
+    /// The path, as it is written.
+    pub(super) path: &'a str,
+}
+
+/// Returns the reason that `template` may not be rendered, if there is one. Files are included before.
+pub(super) fn check(template: &str) -> Result<(), TemplateRefusal> {
+    match includes(template)?.first() {
+        None => Ok(()),
+        Some(include) => {
+            let line = template[..include.range.start].matches('\n').count() + 1;
+            Err(TemplateRefusal { line, what: "this template may not use `include`".to_owned() })
+        }
+    }
+}
+
+/// Returns the files that `template` includes, in order, or the reason that it may not be rendered.
 ///
 /// It splits the template as Jinja does: at `{{`, `{%` and `{#`, regardless of strings within these.
-pub(super) fn check(template: &str) -> Result<(), TemplateRefusal> {
+pub(super) fn includes(template: &str) -> Result<Vec<Include<'_>>, TemplateRefusal> {
+    let mut includes = Vec::new();
     let mut rest = template;
     while let Some(start) = rest.find('{') {
         let tag = &rest[start..];
@@ -49,7 +69,13 @@ pub(super) fn check(template: &str) -> Result<(), TemplateRefusal> {
                 if open == "{%" {
                     let word =
                         code.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-                    if !STATEMENTS.contains(&word) {
+                    if word == "include" {
+                        let Some(path) = quoted(code["include".len()..].trim()) else {
+                            return refuse(tag, "`include` needs one path in quotes".to_owned());
+                        };
+                        let range = template.len() - tag.len()..template.len() - behind.len();
+                        includes.push(Include { range, path });
+                    } else if !STATEMENTS.contains(&word) {
                         return refuse(tag, format!("templates may not use `{word}`"));
                     }
                     if word == "set" && !outside_strings(code).any(|c| c == '=') {
@@ -65,7 +91,14 @@ pub(super) fn check(template: &str) -> Result<(), TemplateRefusal> {
             _ => &tag[1..],
         };
     }
-    Ok(())
+    Ok(includes)
+}
+
+/// Returns the text in quotes that `code` is, without escapes in it.
+fn quoted(code: &str) -> Option<&str> {
+    let quote = code.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let text = code[1..].strip_suffix(quote)?;
+    (!text.contains([quote, '\\'])).then_some(text)
 }
 
 /// Returns the text before `close`, which does not count inside strings.

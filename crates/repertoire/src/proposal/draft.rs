@@ -205,7 +205,7 @@ fn check_files(
 ) -> Vec<Diagnostic> {
     let entry = |(path, file): (&SkillPath, &FileData)| FileEntry {
         path: path.clone(),
-        size: file.bytes.len() as u64,
+        size: Some(file.bytes.len() as u64),
         kind: FileKind::of(path, manifest_file),
         executable: file.executable,
     };

@@ -306,8 +306,8 @@ impl Reviewer<'_> {
     pub fn find_stale(&self) -> Result<(), ReviewFault> {
         for proposal in self.store.proposals(&[ProposalState::Pending])? {
             let Ok(entry) = self.entry(&proposal) else { continue };
-            let digest = block_on(self.registry.digest(&entry)).ok();
-            if digest.is_some() && digest != proposal.content.base {
+            let is_at = |base: &Digest| block_on(self.registry.is_at(&entry, base));
+            if proposal.content.base.as_ref().is_some_and(|base| is_at(base).is_ok_and(|is_at| !is_at)) {
                 self.store.decide(proposal.id, ProposalState::Pending, ProposalState::Stale, None)?;
             }
         }

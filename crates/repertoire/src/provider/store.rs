@@ -329,7 +329,7 @@ impl Channel {
         let (held, bundle) = self.bundle(locator)?;
         let entry = |file: &BundleFile| FileEntry {
             path: file.path.clone(),
-            size: file.size,
+            size: Some(file.size),
             kind: FileKind::of(&file.path, &held.skill.manifest_file),
             executable: file.executable,
         };

@@ -67,10 +67,10 @@ impl Registry {
         let references = listing.files.iter().filter(|file| {
             file.kind == FileKind::Reference
                 && file.path.as_str().ends_with(".md")
-                && file.size <= MAX_REFERENCE_BYTES
+                && file.size.is_some_and(|size| size <= MAX_REFERENCE_BYTES)
         });
         for file in references.take(MAX_REFERENCES_READ) {
-            let Some(rest) = room.checked_sub(file.size) else { break };
+            let Some(rest) = room.checked_sub(file.size.unwrap_or_default()) else { break };
             room = rest;
             // A file that vanished or is not text has no links to follow.
             if let Ok(content) = self.read(entry, &file.path, LineRange::default()).await

@@ -3,22 +3,38 @@
 use repertoire_model::{State, text};
 
 use super::snapshot::{Entry, Snapshot};
+use crate::session::SOFT_LIMIT_TOKENS;
 
 const MAX_NAMED: usize = 5;
 
 const MAX_NAME_CHARS: usize = 100;
 
+/// The bytes of instructions that have about as many tokens as [`SOFT_LIMIT_TOKENS`]. Their exact number is
+/// known once the skill is loaded.
+const SOFT_LIMIT_BYTES: usize = 4 * SOFT_LIMIT_TOKENS;
+
 impl Snapshot {
-    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts, for people: skills that broke
-    /// after they were read, broken skills, skills that another one of their source has the name of, and skills that hide one of
-    /// another tier, such as the user's, or a different one of their own tier.
+    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts, for
+    /// people: skills that broke after they were read, broken skills, skills that another one of their source
+    /// has the name of, skills with too many instructions, and skills that hide one of another tier, such as
+    /// the user's, or a different one of their own tier.
     ///
     /// Nothing in them is longer than a line; names are made visible, but not escaped for markup.
     pub fn notices(&self, is_seen: impl Fn(&Entry) -> bool) -> Vec<String> {
         let hidden = |entry: &Entry| {
             self.hidden_by(entry).chain(self.different_twins(entry)).find(|hidden| is_seen(hidden))
         };
-        self.notices_with(&is_seen, hidden, |entry| entry.source.to_string())
+        let mut notices = self.notices_with(&is_seen, hidden, |entry| entry.source.to_string());
+        let is_large =
+            |entry: &&Entry| entry.document.body.length > SOFT_LIMIT_BYTES && entry.state == State::Active;
+        let large =
+            self.entries().iter().filter(|entry| self.tells_oversize && is_seen(entry)).filter(is_large);
+        notices.extend(line(
+            large.map(|entry| shown(entry.name().as_str())).collect(),
+            "skill has more instructions than the 8,000 tokens that models handle well, by the size of its file",
+            "skills have more instructions than the 8,000 tokens that models handle well, by the size of their files",
+        ));
+        notices
     }
 
     /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be

@@ -370,6 +370,12 @@ impl Registry {
         self.provider(entry)?.digest(&entry.locator).await
     }
 
+    /// Returns `true` if the bundle of the skill's files has this digest. That of a skill in code is made only where
+    /// [`Registry::digest`], which does not cover lazy files, differs.
+    pub async fn is_at(&self, entry: &Entry, digest: &Digest) -> Result<bool, Error> {
+        Ok(self.digest(entry).await? == *digest || self.bundle(entry).await?.digest() == *digest)
+    }
+
     /// Returns the skill's files.
     pub async fn files(&self, entry: &Entry) -> Result<FileListing, Error> {
         self.provider(entry)?.files(&entry.locator, self.policy()).await

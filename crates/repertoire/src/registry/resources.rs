@@ -58,7 +58,7 @@ impl Registry {
     pub async fn describe_files(&self, entry: &Entry, files: &[&FileEntry]) -> BTreeMap<String, String> {
         let is_described = |file: &&&FileEntry| {
             file.kind != FileKind::Manifest
-                && file.size <= MAX_BYTES
+                && file.size.is_some_and(|size| size <= MAX_BYTES)
                 && file_description::is_describable(file.path.as_str())
         };
         let mut descriptions = BTreeMap::new();

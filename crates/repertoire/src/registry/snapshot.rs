@@ -9,7 +9,7 @@ use std::time::Duration;
 use repertoire_model::file_glob::FileMatcher;
 use repertoire_model::resolve::{self, NameCandidate, Verdict};
 use repertoire_model::scope::Scope;
-use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, text};
+use repertoire_model::{Diagnostic, Document, Policy, RuleId, Severity, SkillName, Standing, State, text};
 
 use super::visible_cache::VisibleCache;
 use crate::event::Event;
@@ -197,6 +197,8 @@ pub struct Snapshot {
     problems: Vec<Problem>,
     /// The labels of the sources that could not be listed.
     pub(super) unlisted: Vec<Arc<str>>,
+    /// True if skills above the soft limit are reported.
+    pub(super) tells_oversize: bool,
     pub(super) visible: VisibleCache,
     /// The positions of active skills by their paths, once somebody asked.
     paths: OnceLock<HashMap<Arc<str>, usize>>,
@@ -245,6 +247,7 @@ impl Snapshot {
             entries,
             problems,
             unlisted: Vec::new(),
+            tells_oversize: policy.severity(RuleId::BodyOversize) >= Some(Severity::Warning),
             visible: VisibleCache::default(),
             paths: OnceLock::new(),
         }

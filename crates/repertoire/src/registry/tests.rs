@@ -332,6 +332,30 @@ fn x42_c4_notices_name_broken_doubled_and_hiding_skills() {
 }
 
 #[test]
+fn y93_skills_above_the_soft_limit_are_reported_to_people() {
+    let provider = || -> Arc<dyn Provider> {
+        let skill = |name: &str, bytes: usize| {
+            SkillDefinition::new(
+                name,
+                "Does things well. Use when things are asked for.",
+                "word\n".repeat(bytes / 5),
+            )
+        };
+        Arc::new(MemoryProvider::new("a", vec![skill("large", 32_005), skill("small", 32_000)]))
+    };
+    let snapshot = open(vec![provider()]).snapshot();
+    let notices = snapshot.notices(|_| true);
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].starts_with("1 skill has more instructions than the 8,000 tokens"), "{notices:?}");
+    assert!(notices[0].ends_with(": large"), "{notices:?}");
+    assert!(snapshot.notices_for_models(|_| true, |_| true).is_empty());
+    let mut policy = Policy::default();
+    policy.rule_severities = [(RuleId::BodyOversize, None)].into();
+    let quiet = block_on(Registry::open(vec![provider()], policy)).unwrap();
+    assert!(quiet.snapshot().notices(|_| true).is_empty());
+}
+
+#[test]
 fn x42_c4_a_different_skill_of_the_same_name_and_tier_is_reported_to_people() {
     let provider = |label: &str, body: &str| -> Arc<dyn Provider> {
         let skill = SkillDefinition::new("dup", "Does things well. Use when things are asked for.", body);

@@ -181,9 +181,10 @@ impl PublishedSkills {
     /// Publishes the skill again, and tells clients if they may have seen another version.
     pub async fn renew(&self, entry: &Entry) -> PublishResult {
         let snapshot = self.relevant_snapshot(entry);
+        let digest = self.registry.digest(entry).await.ok();
         let publication = self.registry.publication(entry).await;
-        let inputs = publication.as_ref().ok().map(|publication| PublishInputs {
-            digest: publication.bundle.digest(),
+        let inputs = publication.as_ref().ok().zip(digest).map(|(publication, digest)| PublishInputs {
+            digest,
             left_out: publication.left_out.clone(),
             path: entry.path.to_string(),
             snapshot,

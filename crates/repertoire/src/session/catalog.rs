@@ -11,6 +11,7 @@ use repertoire_model::{CatalogError, SkillName};
 use super::open::Session;
 use super::options::{Refresh, ToolExposure};
 use super::state::SessionState;
+use crate::event::{CallOrigin, EventKind};
 use crate::registry::{Entry, Snapshot};
 use crate::tool::{BUILTINS, Definition, DefinitionContext, OfferedTools};
 
@@ -84,9 +85,34 @@ impl Session {
         if self.options().refresh == Refresh::Immediate {
             let newest = self.registry().reload_if_due_blocking();
             let mut state = self.state();
-            if newest.number() > state.pinned.number() {
+            let before = Arc::clone(&state.pinned);
+            if newest.number() > before.number() {
                 state.pin(&newest);
+                drop(state);
+                self.account(&before, &newest);
             }
+        }
+    }
+
+    /// Records the tokens of tools and catalog, in this order, that a prompt cache loses when the session goes
+    /// on from `before` to `after`.
+    fn account(&self, before: &Snapshot, after: &Snapshot) {
+        if before.number() == after.number() || self.library().resources().sinks.is_empty() {
+            return;
+        }
+        let prefix = |snapshot: &Snapshot| {
+            let tools = self.defined(snapshot);
+            let tools =
+                tools.iter().map(|tool| format!("{}{}{}", tool.name, tool.description, tool.input_schema));
+            tools.collect::<String>() + &self.written(snapshot, self.catalog_options())
+        };
+        let (old, new) = (prefix(before), prefix(after));
+        if old != new {
+            let kept = old.char_indices().zip(new.chars()).find(|((_, old), new)| old != new);
+            let kept = kept.map_or(old.len().min(new.len()), |((kept, _), _)| kept);
+            let mut event = self.record().event(EventKind::CatalogChanged, "refresh", &CallOrigin::default());
+            event.tokens = self.loads().price(&old[kept..]) as u64;
+            self.library().emit(&event);
         }
     }
 
@@ -272,8 +298,10 @@ impl Session {
     pub async fn refresh(&self) -> PinnedCatalog {
         let newest = self.registry().reload().await;
         self.context().look().await;
+        let before = Arc::clone(&self.state().pinned);
         self.state().pin(&newest);
         self.rank_catalog().await;
+        self.account(&before, &newest);
         self.catalog()
     }
 

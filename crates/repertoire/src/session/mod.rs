@@ -26,7 +26,7 @@ pub use context::KeptContext;
 pub use find::SkillLookup;
 #[cfg(feature = "fs")]
 pub(crate) use open::are_related;
-pub use open::{Session, SessionRequest, SubagentOptions};
+pub use open::{Session, SessionRequest, SubagentOptions, process_of};
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, LoadOptions, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires,
     RunningOptions, SOFT_LIMIT_TOKENS, ScopeOptions, SessionOptions, SkillAsTool, ToolCeiling, ToolExposure,

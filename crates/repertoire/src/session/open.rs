@@ -380,6 +380,13 @@ fn new_id() -> String {
     format!("{now:x}-{:x}-{number:x}", clock::process_id())
 }
 
+/// Returns the id of the process that opened the session `id`, unless a host chose its id.
+pub fn process_of(id: &str) -> Option<u32> {
+    let mut parts = id[..id.find(FAMILY_MARK).unwrap_or(id.len())].split('-');
+    let process = u32::from_str_radix(parts.nth(1)?, 16).ok()?;
+    (parts.next().is_some() && parts.next().is_none()).then_some(process)
+}
+
 const _: fn() = || {
     fn is_shareable<T: Send + Sync>() {}
     is_shareable::<Session>();

@@ -153,7 +153,7 @@ impl<'a> SkillTools<'a> {
         let find = |name: &str| files.iter().find(|file| file.path.as_str() == name);
         let python = self.read_file(entry, find(PYTHON_FILE)).await;
         let schema = match (find(TOOLBOX_FILE), &python) {
-            (Some(file), _) if file.size <= MAX_TOOLBOX_BYTES as u64 => {
+            (Some(file), _) if file.size.is_none_or(|size| size <= MAX_TOOLBOX_BYTES as u64) => {
                 self.read_file(entry, Some(file)).await
             }
             (None, Some(python)) => {

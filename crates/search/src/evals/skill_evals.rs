@@ -33,7 +33,7 @@ impl SkillEvals {
             listing.files.iter().filter(|file| is_eval(file.path.as_str())).collect();
         for file in files.iter().take(MAX_EVAL_FILES) {
             let path = file.path.as_str();
-            if file.size > MAX_EVAL_BYTES {
+            if file.size.is_some_and(|size| size > MAX_EVAL_BYTES) {
                 evals.problem(path, format!("it is larger than {MAX_EVAL_BYTES} bytes"));
                 continue;
             }

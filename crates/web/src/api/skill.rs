@@ -257,7 +257,7 @@ pub(crate) async fn file(ctx: &RequestContext, name: &str, path: &str) -> Result
     let Some(listed) = listed else {
         return Err(ApiError::not_found(format!("`{name}` has no file `{path}`")));
     };
-    if listed.size > MAX_TEXT_BYTES {
+    if listed.size.is_some_and(|size| size > MAX_TEXT_BYTES) {
         return Err(ApiError::conflict(
             "too_large",
             format!("`{path}` is larger than {MAX_TEXT_BYTES} bytes"),

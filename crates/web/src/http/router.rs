@@ -13,6 +13,7 @@ use axum::routing::{any, get};
 use axum::{Extension, Router};
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
+use repertoire::EventSink as _;
 use repertoire::serve::{AgentView, Principal};
 use tokio::sync::OwnedSemaphorePermit;
 use tower::limit::GlobalConcurrencyLimitLayer;
@@ -278,6 +279,9 @@ fn readiness(reason: Option<String>, store: Option<bool>) -> Response {
 /// Answers with the metrics; skills that the agent of the token may not see have no series of their own.
 async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<AgentView>>) -> Response {
     let registry = app.server.library().registry();
+    let others = app.server.options().other_events.clone();
+    let others = tokio::task::spawn_blocking(move || others.ask()).await.ok().flatten();
+    others.iter().flatten().for_each(|event| app.server.state().metrics.record(event));
     let gauges = Gauges {
         registry,
         dropped_events: app.server.options().dropped_events.ask(),

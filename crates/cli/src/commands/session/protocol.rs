@@ -132,7 +132,7 @@ impl<'a> Conversation<'a> {
                 let catalog = catalog(session, request)?;
                 Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
             }
-            "tools" => Ok(tools(session)),
+            "tools" => tools(session, request),
             "call" => call(session, request),
             "observe" => {
                 session.observe(list(request, "messages")?);
@@ -259,9 +259,11 @@ fn catalog(session: &Session, request: &Map<String, Value>) -> Result<PinnedCata
     Ok(block_on(session.catalog_for_task(&task)))
 }
 
-fn tools(session: &Session) -> Map<String, Value> {
-    let tool = |tool: &repertoire::tool::Definition| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
-    fields(json!({"tools": session.tools().iter().map(tool).collect::<Vec<Value>>()}))
+/// Returns the tools; `schema_key` names the key of their schemas, such as `parameters`.
+fn tools(session: &Session, request: &Map<String, Value>) -> Answer {
+    let key = text(request, "schema_key")?.unwrap_or("input_schema");
+    let tool = |tool: &repertoire::tool::Definition| json!({"name": tool.name, "description": tool.description, key: tool.input_schema});
+    Ok(fields(json!({"tools": session.tools().iter().map(tool).collect::<Vec<Value>>()})))
 }
 
 fn call(session: &Session, request: &Map<String, Value>) -> Answer {

@@ -45,7 +45,7 @@ pub(super) fn write(
     let mut table = Table::new(columns);
     for file in files {
         table.cell(file.path.as_str());
-        table.cell(file.size.to_string());
+        table.cell(file.size.map(|size| size.to_string()).unwrap_or_default());
         table.cell(file.kind.as_str());
         if !descriptions.is_empty() {
             table.cell(descriptions.get(file.path.as_str()).map_or("", String::as_str));

@@ -170,7 +170,8 @@ fn files(list: &FileList) -> String {
         vec![format!("Files of skill {}{source}{}:", list.skill, below.unwrap_or_default()), String::new()];
     lines.extend(list.files.iter().map(|file| {
         let description = sentence::file_description(file.description.as_deref());
-        format!("- {} ({} bytes){description}", code(&file.path), file.size)
+        let size = file.size.map(|size| format!(" ({size} bytes)")).unwrap_or_default();
+        format!("- {}{size}{description}", code(&file.path))
     }));
     if list.files.is_empty() {
         lines.push("- none".to_owned());

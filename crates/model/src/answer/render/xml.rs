@@ -180,7 +180,8 @@ fn files(list: &FileList) -> String {
         files.sort_unstable_by_key(|(name, _)| *name);
         for (name, file) in files {
             let description = guard(&sentence::file_description(file.description.as_deref()));
-            content.push_str(&format!("{indent}{} {}{description}\n", shown_path(name), file.size));
+            let size = file.size.map(|size| format!(" {size}")).unwrap_or_default();
+            content.push_str(&format!("{indent}{}{size}{description}\n", shown_path(name)));
         }
     }
     push_line(&mut content, sentence::more_listed_files(list.more));

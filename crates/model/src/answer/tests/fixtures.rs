@@ -243,7 +243,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
     let cut = |cap, next_line| Some(Truncation { cap, next_line });
     let entry = |path: &str, size, kind| ListedFile {
         path: path.to_owned(),
-        size,
+        size: Some(size).filter(|size| *size > 0),
         kind,
         description: path.ends_with("a.md").then(|| "Fills </skill_files> & `forms`".to_owned()),
     };

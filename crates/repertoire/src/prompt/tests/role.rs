@@ -56,6 +56,33 @@ fn text(resolver: &RoleResolver, role: &str) -> String {
 }
 
 #[test]
+fn b23_prompt_files_include_files_of_their_directory() {
+    let project = Project::new(&[
+        ("outside.md", b"secret"),
+        (
+            "roles/qa/system_prompt.md",
+            b"A {% include \"parts/rules.md\" %} {{ role }}{# {% include 'no' %} #}\n",
+        ),
+        ("roles/qa/parts/rules.md", b"[{%- include 'end.md' -%}\n ]\n"),
+        ("roles/qa/end.md", b"{{ role|upper }}\n"),
+        ("roles/loop/system_prompt.md", b"{% include 'system_prompt.md' %}"),
+        ("roles/out/system_prompt.md", b"{% include '../../outside.md' %}"),
+        ("roles/gone/system_prompt.md", b"{% include 'x.md' %}"),
+    ]);
+    let resolver = project.resolver(RoleOptions::default());
+    assert_eq!(text(&resolver, "qa"), "A [QA] qa");
+    project.write("roles/qa/end.md", b"changed");
+    assert_eq!(text(&resolver, "qa"), "A [changed] qa");
+    for (role, why) in
+        [("loop", "more than 64 files"), ("out", "not included"), ("gone", "`x.md` is not included")]
+    {
+        let error = block_on(resolver.resolve(role)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidTemplate);
+        assert!(error.chain().contains(why), "{}", error.chain());
+    }
+}
+
+#[test]
 fn a_skill_pack_comes_before_a_file_and_a_file_before_the_stub() {
     let project = Project::new(&[
         ("skills/backend/SKILL.md", SKILL.as_bytes()),

@@ -28,7 +28,7 @@ impl FileWalk {
     pub(super) fn entries(&self, manifest_file: &str) -> Vec<FileEntry> {
         let entry = |file: &WalkedFile| FileEntry {
             path: file.path.clone(),
-            size: file.stamp.size,
+            size: Some(file.stamp.size),
             kind: FileKind::of(&file.path, manifest_file),
             executable: file.stamp.is_executable(),
         };

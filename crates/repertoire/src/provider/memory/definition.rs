@@ -58,19 +58,22 @@ impl SkillDefinition {
 pub enum Resource {
     /// These bytes.
     Bytes(Arc<[u8]>),
-    /// The result of a function, which is called on first use.
+    /// The result of a function, which is called when the file is first read.
+    ///
+    /// A file that was not read yet has no size, and the digest of the skill does not cover its content. Versions, publications
+    /// and the Skills extension read all files.
     Lazy(Arc<Loader>),
-    /// The result of a future, which is awaited on first use.
+    /// The result of a future, which is awaited when the file is first read.
     LazyAsync(Arc<AsyncLoader>),
 }
 
 impl Resource {
-    /// Returns a file that `load` loads on first use.
+    /// Returns a file that `load` loads when it is first read.
     pub fn lazy(load: impl Fn() -> Result<Vec<u8>, LoadError> + Send + Sync + 'static) -> Self {
         Self::Lazy(Arc::new(load))
     }
 
-    /// Returns a file that the future of `load` loads on first use.
+    /// Returns a file that the future of `load` loads when it is first read.
     pub fn lazy_async<F>(load: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Vec<u8>, LoadError>> + Send + 'static,

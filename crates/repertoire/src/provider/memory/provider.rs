@@ -6,7 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use repertoire_model::document::MANIFEST_FILE;
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Document, FileEntry, FileKind, LineRange, ManifestSource, Policy, RuleId, SkillPath};
+use repertoire_model::{
+    Bundle, BundleFile, Digest, Document, FileEntry, FileKind, LineRange, ManifestSource, Policy, RuleId,
+    SkillPath,
+};
 
 use super::definition::{Resource, SkillDefinition};
 use super::render;
@@ -96,6 +99,14 @@ impl MemorySkill {
         Self { locator, text, resources, misnamed }
     }
 
+    /// Returns the files that can be read, each with its bytes unless they are not loaded yet.
+    fn files(&self) -> impl Iterator<Item = (SkillPath, Option<&[u8]>)> {
+        // `SKILL.md` keeps to the grammar of paths.
+        let manifest = SkillPath::new(MANIFEST_FILE).ok().map(|path| (path, Some(self.text.as_bytes())));
+        let shown = self.resources.iter().filter(|resource| !resource.path.is_hidden());
+        manifest.into_iter().chain(shown.map(|resource| (resource.path.clone(), resource.known())))
+    }
+
     fn source(&self) -> ManifestSource<'_> {
         ManifestSource { bytes: self.text.as_bytes(), directory: None, file_name: MANIFEST_FILE }
     }
@@ -120,6 +131,18 @@ impl MemorySkill {
 }
 
 impl MemoryResource {
+    /// Returns its bytes, unless a loader that was not called yet has them.
+    fn known(&self) -> Option<&[u8]> {
+        match &self.resource {
+            Resource::Bytes(bytes) => Some(bytes),
+            Resource::Lazy(_) | Resource::LazyAsync(_) => self.loaded.get().map(|bytes| &**bytes),
+        }
+    }
+
+    fn is_lazy(&self) -> bool {
+        !matches!(self.resource, Resource::Bytes(_))
+    }
+
     async fn bytes(&self) -> Result<Arc<[u8]>, Error> {
         if let Some(bytes) = self.loaded.get() {
             return Ok(Arc::clone(bytes));
@@ -163,25 +186,14 @@ impl Provider for MemoryProvider {
             let held = self.expect_held(locator)?;
             let mut reporter = Reporter::new(policy);
             let mut files = Vec::with_capacity(held.resources.len() + 1);
-            let mut add = |path: SkillPath, size: usize| {
-                let kind = FileKind::of(&path, MANIFEST_FILE);
-                files.push(FileEntry { path, size: size as u64, kind, executable: false });
-            };
-            // `SKILL.md` keeps to the grammar of paths.
-            if let Ok(path) = SkillPath::new(MANIFEST_FILE) {
-                add(path, held.text.len());
-            }
-            for resource in held.resources.iter().filter(|resource| !resource.path.is_hidden()) {
-                match resource.bytes().await {
-                    Ok(bytes) => add(resource.path.clone(), bytes.len()),
-                    Err(error) => {
-                        let rule = match error.kind() {
-                            ErrorKind::TooLarge => RuleId::FileTooLarge,
-                            _ => RuleId::FileUnreadable,
-                        };
-                        let path = resource.path.as_str();
-                        reporter.report(rule, format!("`{path}` cannot be loaded: {error}")).in_file(path);
-                    }
+            for (path, bytes) in held.files() {
+                let (size, kind) =
+                    (bytes.map(|bytes| bytes.len() as u64), FileKind::of(&path, MANIFEST_FILE));
+                if size.is_some_and(|size| size > FILE_BYTES) {
+                    let message = format!("`{path}` has more than {FILE_BYTES} bytes");
+                    reporter.report(RuleId::FileTooLarge, message).in_file(path.as_str());
+                } else {
+                    files.push(FileEntry { path, size, kind, executable: false });
                 }
             }
             for (path, reason) in &held.misnamed {
@@ -203,5 +215,18 @@ impl Provider for MemoryProvider {
             let bytes = self.expect_held(locator)?.bytes(path).await?;
             Ok(FileContent::of(&bytes, lines))
         })
+    }
+
+    /// Returns a digest of everything but the content of lazy files, so that it calls no loader and no read changes it.
+    fn digest<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Digest> {
+        let digest = self.expect_held(locator).map(|held| {
+            let is_lazy = |path: &SkillPath| held.resources.iter().any(|it| it.path == *path && it.is_lazy());
+            let file = |(path, bytes): (SkillPath, Option<&[u8]>)| {
+                let bytes = bytes.filter(|_| !is_lazy(&path)).unwrap_or_default();
+                BundleFile { path, size: bytes.len() as u64, executable: false, digest: Digest::of(bytes) }
+            };
+            Bundle::new(held.files().map(file).collect()).digest()
+        });
+        Box::pin(std::future::ready(digest))
     }
 }

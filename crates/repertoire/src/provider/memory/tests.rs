@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pollster::block_on;
 use proptest::prelude::*;
-use repertoire_model::{Manifest, Policy};
+use repertoire_model::{Digest, Manifest, Policy};
 
 use super::*;
 use crate::ErrorKind;
@@ -75,14 +75,42 @@ fn loaders_are_asked_when_needed_and_once() {
             let (provider, locator) = (&provider, &locator);
             async move { provider.read(locator, &path, LineRange::default()).await }
         };
+        let sizes = |listing: FileListing| -> Vec<Option<u64>> {
+            assert_eq!(listing.problems, []);
+            listing.files[1..].iter().map(|file| file.size).collect()
+        };
+        let digest = provider.digest(&locator).await.unwrap();
+        assert_eq!(sizes(provider.files(&locator, &Policy::default()).await.unwrap()), [None, None, None]);
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
         assert_eq!(read("references/sync.md").await.unwrap().bytes, b"sync\n");
         assert_eq!(read("references/sync.md").await.unwrap().bytes, b"sync\n");
         assert_eq!(read("references/async.md").await.unwrap().bytes, b"async\n");
         assert_eq!(read("references/broken.md").await.unwrap_err().kind(), ErrorKind::Io);
-        let listing = provider.files(&locator, &Policy::default()).await.unwrap();
-        assert_eq!(listing.files.len(), 3);
-        assert_eq!(listing.problems[0].rule, RuleId::FileUnreadable);
+        assert_eq!(
+            sizes(provider.files(&locator, &Policy::default()).await.unwrap()),
+            [Some(6), None, Some(5)],
+            "a file has a size once it was read, and a broken one is still listed"
+        );
+        assert_eq!(provider.digest(&locator).await.unwrap(), digest);
+        assert_eq!(provider.bundle(&locator).await.unwrap_err().kind(), ErrorKind::Io);
         assert_eq!(calls.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn versions_and_bundles_of_a_skill_have_its_lazy_files() {
+    let lazy = || greet().with_resource("a.md", Resource::lazy(|| Ok(b"a".to_vec())));
+    let provider = Arc::new(MemoryProvider::new("builtin", vec![lazy()]));
+    block_on(async {
+        let registry = crate::Registry::open(vec![provider], Policy::default()).await.unwrap();
+        let snapshot = registry.snapshot();
+        let entry = &snapshot.entries()[0];
+        let (files, digest) = crate::history::capture(&registry, entry).await.unwrap();
+        assert_eq!(files.len(), 2);
+        assert_eq!(registry.bundle(entry).await.unwrap().digest(), digest);
+        assert_ne!(registry.digest(entry).await.unwrap(), digest);
+        assert!(registry.is_at(entry, &digest).await.unwrap());
+        assert!(!registry.is_at(entry, &Digest::of(b"")).await.unwrap());
     });
 }
 

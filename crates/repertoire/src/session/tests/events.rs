@@ -156,6 +156,21 @@ fn a_bound_skill_has_another_event_when_its_text_changed() {
 }
 
 #[test]
+fn x104_a_changed_library_has_an_event_with_the_tokens_that_a_prompt_cache_loses() {
+    let library = skills();
+    let session = library.session();
+    block_on(session.refresh());
+    assert_eq!(rows(&library), [""; 0], "nothing changed");
+    library.skill("zeta", "", "# Zeta\n");
+    let whole = session.loads().price(&session.catalog().text) as u64;
+    block_on(session.refresh());
+    let events = library.sink.take();
+    assert_eq!(events.iter().map(row).collect::<Vec<_>>(), ["catalog_changed - - - ok call"]);
+    // The names in the schema of `load_skill`, which comes before the catalog, changed too.
+    assert!(events[0].tokens > whole, "{}", events[0].tokens);
+}
+
+#[test]
 fn a_session_that_is_not_opened_for_want_of_a_bound_skill_has_an_event() {
     let library = skills();
     let agent = Agent { uses_skills: vec!["bound".to_owned()], ..Agent::new("builder") };
