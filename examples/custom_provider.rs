@@ -65,7 +65,7 @@ impl Provider for Notes {
         Box::pin(async move {
             let size = self.text(locator).ok_or_else(|| Self::missing(locator))?.len() as u64;
             let path = SkillPath::new("SKILL.md")?;
-            let file = FileEntry { path, size, kind: FileKind::Manifest, executable: false };
+            let file = FileEntry { path, size: Some(size), kind: FileKind::Manifest, executable: false };
             Ok(FileListing::of(vec![file]))
         })
     }

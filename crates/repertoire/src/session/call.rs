@@ -251,8 +251,7 @@ impl Session {
     /// Returns `true` if the built-in tool `canonical` can be called.
     pub(super) fn is_on(&self, canonical: &str) -> bool {
         let options = self.options();
-        // An agent that reviews is given the tool for it by `reviews`.
-        if !options.tools.offered.includes(canonical) && canonical != "review_skill_proposals" {
+        if !options.tools.offered.includes(canonical) {
             return false;
         }
         match canonical {

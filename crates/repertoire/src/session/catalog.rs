@@ -101,10 +101,10 @@ impl Session {
             return;
         }
         let prefix = |snapshot: &Snapshot| {
-            let tools = self.defined(snapshot);
+            let tools = self.defined(snapshot, self.catalog_is_cut);
             let tools =
                 tools.iter().map(|tool| format!("{}{}{}", tool.name, tool.description, tool.input_schema));
-            tools.collect::<String>() + &self.written(snapshot, self.catalog_options())
+            tools.collect::<String>() + &self.written(snapshot, self.own_catalog_options())
         };
         let (old, new) = (prefix(before), prefix(after));
         if old != new {

@@ -173,6 +173,10 @@ impl Session {
         let mut options = library.resources().options.clone();
         if let Some(agent) = &agent {
             options = options.with_tools(&agent.tools);
+            // An agent that reviews needs no other key for the tool; limits of a request hold nevertheless.
+            if agent.reviews {
+                options.tools.offered = options.tools.offered.and("review_skill_proposals");
+            }
         }
         for agent in &ceilings {
             options.tools.offered = agent.tools.offered.within(&options.tools.offered);

@@ -105,6 +105,17 @@ impl OfferedTools {
         }
     }
 
+    /// Returns these tools and the one with the usual name `tool`.
+    pub(crate) fn and(&self, tool: &str) -> Self {
+        let with = |tools: &BTreeSet<String>| tools.iter().cloned().chain([tool.to_owned()]).collect();
+        match self {
+            Self::Only(tools) => Self::Only(with(tools)),
+            Self::Minimal => Self::Only(with(&BTreeSet::new())),
+            Self::Needed(Some(tools)) => Self::Needed(Some(with(tools))),
+            Self::All | Self::Needed(None) | Self::Preset(_) => self.clone(),
+        }
+    }
+
     /// Returns the tools that an agent is offered with the choice `own`, where `self` is the choice of the library.
     pub(crate) fn of_agent(&self, own: &Self) -> Self {
         match (self, own) {

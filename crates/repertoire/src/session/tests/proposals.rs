@@ -7,6 +7,7 @@ use super::*;
 
 use crate::proposal::{ProposalMode, ProposalRules, Proposer};
 use crate::store::{LazyStore, MemoryStore, Proposals, Store};
+use crate::tool::OfferedTools;
 
 const DIFF: &str = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1,2 +1,3 @@\n # alpha\n+\n+Be quick.\n";
 
@@ -64,6 +65,21 @@ fn y66_an_agent_proposes_and_another_reviews() {
     );
     let refused = block_on(session.call("review_skill_proposals", &json!({"action": "approve", "id": 1})));
     assert!(refused.is_error());
+}
+
+#[test]
+fn an_agent_that_reviews_has_the_tool_within_the_limits_of_the_request() {
+    let library = SkillDirectory::new(&["alpha"]);
+    let mut critic = Agent { reviews: true, ..Agent::new("critic") };
+    critic.tools.offered = OfferedTools::Minimal;
+    let (session, _) = session(&library, ProposalMode::Controlled, critic);
+    assert!(session.tools().iter().any(|tool| tool.name == "review_skill_proposals"));
+    let mut request = SessionRequest::of("critic");
+    request.offered = OfferedTools::Only(["read_skill_file".to_owned()].into());
+    let limited = block_on(session.library().open_session(&request)).unwrap();
+    assert!(names(&limited).is_empty());
+    let refused = block_on(limited.call("review_skill_proposals", &json!({"action": "list"})));
+    assert!(refused.is_error() && refused.text().contains("no tool"), "{}", refused.text());
 }
 
 #[test]
