@@ -285,26 +285,28 @@ fn other_events(workspace: &Workspace) -> Probe<Vec<Event>> {
         return Probe::default();
     }
     let store = workspace.lazy_store();
-    let newest = move |after: Option<u64>| {
+    let page = move |after: Option<u64>| {
         let mut query = EventQuery::default();
         (query.after, query.limit) = (after, if after.is_some() { PAGE } else { 1 });
-        store.get().ok().and_then(|store| store.events(&query).ok()).unwrap_or_default()
+        store.get().ok()?.events(&query).ok()
     };
-    let last = Mutex::new(newest(None).last().map_or(0, |line| line.id));
+    // While the store is away nothing is counted, and later only what follows.
+    let last = Mutex::new(page(None).map(|lines| lines.last().map_or(0, |line| line.id)));
     Probe::new(move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         let mut events = Vec::new();
-        loop {
-            let lines = newest(Some(*last));
-            *last = lines.last().map_or(*last, |line| line.id);
-            let counted = lines.iter().filter_map(|line| jsonl::counted(&line.json));
+        while let Some(lines) = page(*last) {
+            let is_first = last.is_none();
+            *last = Some(lines.last().map_or(last.unwrap_or_default(), |line| line.id));
+            let counted = lines.iter().filter(|_| !is_first).filter_map(|line| jsonl::counted(&line.json));
             events.extend(
                 counted.filter(|event| process_of(&event.session).is_some_and(|id| id != std::process::id())),
             );
             if lines.len() < PAGE {
-                return events;
+                break;
             }
         }
+        events
     })
 }
 

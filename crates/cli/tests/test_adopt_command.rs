@@ -303,7 +303,7 @@ fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     for record in [".agents/.repertoire-links.json", ".agents/.repertoire-adopted.json"] {
         fs::remove_file(sandbox.project().join(record)).unwrap();
     }
-    sandbox.write(".agents/..repertoire-adopted.json.2147483646.tmp", "{");
+    sandbox.write(".agents/..repertoire-adopted.json.2147483646.rep.tmp", "{");
     fs::remove_file(sandbox.project().join(".claude/skills/beta")).unwrap();
     fs::rename(sandbox.project().join(".agents/skills/beta"), sandbox.project().join(".claude/skills/beta"))
         .unwrap();

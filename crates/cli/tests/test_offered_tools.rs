@@ -6,8 +6,7 @@ use crate::model_server::{Server, chat};
 use crate::sandbox::{Run, Sandbox, skill};
 
 const PROFILES: [&str; 7] = ["standard", "strict", "lenient", "harness", "bernstein", "yodoca", "helix"];
-const SWITCHED_ON: &str =
-    "[exec]\nenabled = true\n[proposals]\nmode = \"controlled\"\n[tools]\nunload = true\n";
+const SWITCHED_ON: &str = "[exec]\nenabled = true\n[proposals]\noffer = true\n[tools]\nunload = true\n";
 const CRITIC: &str = "[agents.critic]\nreviews = true\n";
 const LISTER: &str = "[agents.lister]\ntools.offer = [\"list_skills\"]\n";
 const EVERYTHING: &str = "[agents.everything]\ntools.offer = \"all\"\n";

@@ -435,7 +435,7 @@ fn files_of_a_site_stay_until_the_publication_after_the_next() {
     }
     // As a publication leaves them that is killed.
     let unnamed = first[1].replace("beta-", "gamma-");
-    for name in [&unnamed, ".index.json.71.tmp", &format!(".{unnamed}.71.tmp")] {
+    for name in [&unnamed, ".index.json.71.rep.tmp", &format!(".{unnamed}.71.rep.tmp")] {
         sandbox.write(&format!("site/.well-known/agent-skills/{name}"), "a leftover");
     }
     let second = publish("two\n");

@@ -255,10 +255,18 @@ impl Handler {
         }
     }
 
-    /// Returns the catalog for `client`, settled by the first request.
-    fn catalog(&self, client: Option<&str>) -> &ClientCatalog {
+    /// Returns the catalog for `client`, settled by the first request at which there are skills.
+    fn catalog(&self, client: Option<&str>) -> ClientCatalog {
         self.leave_to_client(client);
-        self.catalog.get_or_init(|| ClientCatalog::of(&self.view, client, &self.options))
+        if let Some(catalog) = self.catalog.get() {
+            return catalog.clone();
+        }
+        let catalog = ClientCatalog::of(&self.view, client, &self.options);
+        if tools::has_load(&self.view.session) {
+            self.catalog.get_or_init(|| catalog).clone()
+        } else {
+            catalog
+        }
     }
 
     /// Returns the instructions for `client`, or none if they are empty.
@@ -364,7 +372,7 @@ impl ServerHandler for Handler {
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
         let catalog = self.catalog(context.client_info().map(|client| client.name).as_deref());
         let session = self.session(&context).await?;
-        let result = ListToolsResult::with_all_items(tools::list(&session, catalog));
+        let result = ListToolsResult::with_all_items(tools::list(&session, &catalog));
         Ok(stamped!(self, context, result))
     }
 

@@ -9,7 +9,7 @@ use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tier, Token
 use repertoire_model::text::escape_xml;
 use repertoire_model::tokens::approximate;
 
-use crate::McpOptions;
+use crate::{McpOptions, tools};
 
 /// Safety margin on the approximate token count.
 const CAUTION_PERCENT: usize = 8;
@@ -66,7 +66,7 @@ impl InstructionsLimit {
 }
 
 /// The catalog of a client.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ClientCatalog {
     /// Its text; empty without skills.
     text: Arc<str>,
@@ -79,9 +79,7 @@ pub(crate) struct ClientCatalog {
 impl ClientCatalog {
     /// Returns the catalog of `view` for `client`.
     pub(crate) fn of(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Self {
-        let load = &view.session.options().tools.names.load;
-        let has_load = || view.session.tools().iter().any(|tool| tool.name == *load);
-        if shown_characters(client).is_some() || !has_load() {
+        if shown_characters(client).is_some() || !tools::has_load(&view.session) {
             let (text, is_cut) = catalog(view, client, options);
             return Self { text: text.into(), is_cut, is_described: false };
         }

@@ -118,7 +118,10 @@ impl SourceText {
         }
         // An owner on GitHub has no dot in the name, so this is an address as people copy it.
         let host = text.split_once('/').map_or("", |(host, _)| host);
-        if host.contains('.') && !host.contains('@') {
+        let has_domain = host.rsplit_once('.').is_some_and(|(name, domain)| {
+            !name.is_empty() && domain.starts_with(|c: char| c.is_ascii_alphabetic())
+        });
+        if has_domain && !host.starts_with('.') && !host.contains('@') {
             let (address, skill) =
                 text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b.to_owned())));
             let source = web_url(&format!("https://{address}"), "https", address)?;

@@ -6,7 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use repertoire::discovery::{Place, Presence, Tier};
+use repertoire::proposal::ProposalMode;
 use repertoire::provider::Problem;
+use repertoire::session::ToolOptions;
+use repertoire::tool::OfferedTools;
 use repertoire::{AgentPrompt, BindingOptions, Entry};
 use repertoire_model::{Diagnostic, RuleId, Severity, State};
 use repertoire_sources::LOCK_FILE;
@@ -94,7 +97,12 @@ impl Checks {
 
     /// Says if agents are offered tools to propose changes.
     fn proposals(&mut self, settings: &Settings) {
-        if settings.session.tools.propose_tools {
+        let ToolOptions { offered, propose_tools, .. } = &settings.session.tools;
+        let is_shown = *propose_tools || !matches!(offered, OfferedTools::Needed(_));
+        if settings.proposals.mode == ProposalMode::Off {
+            return self.ok("proposals", "`proposals.mode` refuses proposals");
+        }
+        if is_shown && offered.includes("propose_skill_update") {
             return self.ok("proposals", "agents are offered tools to propose changes of skills");
         }
         let hint = "set `proposals.offer = true` in your user configuration to offer them";

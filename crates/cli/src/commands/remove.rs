@@ -252,7 +252,12 @@ fn is_in_place(workspace: &Workspace, library: &Library, owner: Owner, entry: &E
     let tier = if owner == Owner::Project { Tier::Project } else { Tier::User };
     let mut places = library.places.iter().filter(|place| place.root.tier == tier);
     let is_inside = owner == Owner::User || directory.starts_with(paths::resolved(&base));
-    is_inside && places.any(|place| directory.starts_with(paths::resolved(&place.root.path)))
+    let is_below = |root: &Path| directory != root && directory.starts_with(root);
+    // Skills below it would go with it.
+    let mut others = library.snapshot.entries().iter().map(|other| Path::new(other.directory()));
+    is_inside
+        && !others.any(|other| other != directory && other.starts_with(directory))
+        && places.any(|place| is_below(&paths::resolved(&place.root.path)))
 }
 
 fn removal(

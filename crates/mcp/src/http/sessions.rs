@@ -51,7 +51,10 @@ impl AllSessions {
         idle.sort_by_key(|(last_used, ..)| *last_used);
         let surplus = (idle.len() + 1).saturating_sub(most);
         for (_, caller, id) in idle.into_iter().take(surplus) {
-            caller.close(&id).await;
+            // It may have been used since.
+            if caller.sessions().get(&*id).is_some_and(TrackedSession::is_idle) {
+                caller.close(&id).await;
+            }
         }
     }
 }

@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime};
 /// The most entries of a directory that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
+/// The end of the names of temporary files; those of other programs have another.
+pub(super) const TEMPORARY_SUFFIX: &str = ".rep.tmp";
+
 /// The age at which a temporary file has no writer any more, where writers do not lock them.
 const STALE: Duration = Duration::from_secs(60 * 60);
 
@@ -48,8 +51,7 @@ pub fn remove_oldest(directory: &Path, suffix: &str, most: usize) {
 
 /// Returns the name of the file that a temporary file called `name` was to replace.
 pub fn target_of_temporary(name: &str) -> Option<&str> {
-    let (target, random) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
-    // Earlier versions had the number of the process there, and of the write.
+    let (target, random) = name.strip_prefix('.')?.strip_suffix(TEMPORARY_SUFFIX)?.rsplit_once('.')?;
     let is_random = random.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     (is_random && !random.is_empty() && !target.is_empty()).then_some(target)
 }
@@ -87,14 +89,15 @@ mod tests {
     #[test]
     fn temporary_files_are_known_by_their_names() {
         for (name, expect) in [
-            (".a.json.Xy12ab.tmp", Some("a.json")),
-            ("..a.json.71.tmp", Some(".a.json")),
-            (".a.71-0.tmp", Some("a")),
-            ("a.json.71.tmp", None),
+            (".a.json.Xy12ab.rep.tmp", Some("a.json")),
+            ("..a.json.71.rep.tmp", Some(".a.json")),
+            (".a.71-0.rep.tmp", Some("a")),
+            ("a.json.71.rep.tmp", None),
             (".a.json.swp", None),
-            (".a.b c.tmp", None),
-            (".a..tmp", None),
-            (".tmp", None),
+            (".a.b c.rep.tmp", None),
+            (".a..rep.tmp", None),
+            (".rep.tmp", None),
+            (".a.json.Xy12ab.tmp", None),
         ] {
             assert_eq!(target_of_temporary(name), expect, "{name}");
         }
@@ -105,15 +108,18 @@ mod tests {
     fn temporary_files_that_nobody_writes_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        for name in
-            ["..record.json.a1.tmp", "..record.json.71.tmp", "..record.json.b2.tmp", "..other.json.1.tmp"]
-        {
+        for name in [
+            "..record.json.a1.rep.tmp",
+            "..record.json.71.rep.tmp",
+            "..record.json.b2.rep.tmp",
+            "..other.json.1.rep.tmp",
+        ] {
             fs::write(path(name), "x").unwrap();
         }
-        let writer = File::open(path("..record.json.b2.tmp")).unwrap();
+        let writer = File::open(path("..record.json.b2.rep.tmp")).unwrap();
         writer.lock().unwrap();
         remove_leftovers(&path(".record.json"));
-        assert_eq!(names(directory.path()), ["..other.json.1.tmp", "..record.json.b2.tmp"]);
+        assert_eq!(names(directory.path()), ["..other.json.1.rep.tmp", "..record.json.b2.rep.tmp"]);
     }
 
     #[test]
@@ -121,7 +127,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let day = Duration::from_secs(24 * 60 * 60);
         for (name, days) in
-            [("a.skills", 3), ("b.skills", 2), ("c.skills", 1), ("tokens", 9), (".a.skills.1-0.tmp", 2)]
+            [("a.skills", 3), ("b.skills", 2), ("c.skills", 1), ("tokens", 9), (".a.skills.1-0.rep.tmp", 2)]
         {
             let file = File::create(directory.path().join(name)).unwrap();
             file.set_modified(SystemTime::now() - day * days).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::leftovers::remove_leftovers;
+use super::leftovers::{TEMPORARY_SUFFIX, remove_leftovers};
 use crate::{Error, ErrorKind, regular_file};
 
 /// The largest file of a user that is replaced, in bytes.
@@ -131,7 +131,7 @@ fn create(parent: &Path, path: &Path, is_private: bool) -> io::Result<NamedTempF
     // A random name: processes in containers that share the directory may have the same number.
     let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
     #[cfg(unix)]
     if !is_private {
         use std::os::unix::fs::PermissionsExt as _;
@@ -245,7 +245,7 @@ mod tests {
         let path = directory.path().join(".claude.json");
         for kind in [user(None), user(Some("a")), FileKind::Record, FileKind::PrivateRecord, FileKind::Cache]
         {
-            fs::write(directory.path().join("..claude.json.Xy12ab.tmp"), "secret").unwrap();
+            fs::write(directory.path().join("..claude.json.Xy12ab.rep.tmp"), "secret").unwrap();
             replace_file(&path, kind, Some(b"a")).unwrap();
             assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "{kind:?}");
         }

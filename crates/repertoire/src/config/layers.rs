@@ -205,8 +205,11 @@ fn settle(assignments: &[Assignment], keys: &ProfileKeys, trust: &FileTrust) -> 
     if is_set("scan.max_depth") || keys.sets("scan.max_depth") {
         settings.given_depth = settings.scan.max_depth;
     }
+    settings.profile_left_out.retain(|name| !is_set(name));
+    let offers_proposals = settings.session.tools.propose_tools;
     if let OfferedTools::Preset(tools) = &mut settings.session.tools.offered {
-        let asked_for = ASKING_KEYS.iter().filter(|(key, _)| is_set(key));
+        let is_asked = |key: &str| is_set(key) && (key != "proposals.offer" || offers_proposals);
+        let asked_for = ASKING_KEYS.iter().filter(|(key, _)| is_asked(key));
         tools.extend(asked_for.flat_map(|(_, tools)| *tools).map(|tool| (*tool).to_owned()));
     }
     settings

@@ -74,8 +74,15 @@ fn entry_points(site: &Path, info: &Path) -> Vec<(String, PathBuf)> {
             let parts = || module.split('.');
             let is_module = parts().all(|part| SkillPath::new(part).is_ok());
             let path = parts().fold(site.to_owned(), |path, part| path.join(part));
-            if is_module && path.is_dir() {
-                found.push((name.trim().to_owned(), path));
+            let name = name.trim();
+            let is_plain = name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
+            // A link must not lead a project's packages out of their directory.
+            let is_inside = || {
+                path.canonicalize()
+                    .is_ok_and(|path| site.canonicalize().is_ok_and(|site| path.starts_with(site)))
+            };
+            if is_module && is_plain && path.is_dir() && is_inside() {
+                found.push((name.to_owned(), path));
             }
         }
     }

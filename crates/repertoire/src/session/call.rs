@@ -238,8 +238,8 @@ impl Session {
     /// Returns `true` if the model sees the built-in tool `canonical`.
     pub(super) fn is_shown(&self, canonical: &str, catalog_is_cut: bool) -> bool {
         let is_needed = match canonical {
-            // Without it, `read_skill_file` lists directories.
-            "list_skill_files" => false,
+            // The answer of `load_skill` lists the files.
+            "list_skill_files" => !self.is_on("read_skill_file"),
             "list_skills" | "search_skills" => catalog_is_cut,
             "unload_skill" => self.skill_tools().are_offered(),
             "propose_skill" | "propose_skill_update" => self.options().tools.propose_tools,

@@ -297,7 +297,7 @@ impl SessionOptions {
         self.tools.offered.includes(tool).then(|| self.tools.names.configured(tool).to_owned())
     }
 
-    /// Returns the name of the tool with the usual name `tool`, if every session shows it.
+    /// Returns the name of the tool with the usual name `tool`, if it is offered and not only by need.
     fn always_offered_name(&self, tool: &str) -> Option<String> {
         self.offered_name(tool).filter(|_| !self.tools.offered.are_by_need())
     }
@@ -333,6 +333,7 @@ impl SessionOptions {
         let mut options = self.catalog.clone();
         options.tool_name = self.tools.names.load.clone();
         options.name_argument = self.tools.arguments.name.clone();
+        // By need, the answer of `load_skill` names it.
         options.file_tool = self.always_offered_name("read_skill_file");
         options.search_tool = self.offered_name("search_skills");
         options.list_tool = self.offered_name("list_skills");

@@ -37,25 +37,15 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         arguments.only(&[skill, DIRECTORY])?;
         let (asked, directory) = (arguments.skill(&skill)?, arguments.text(&DIRECTORY)?);
         let entry = session.lookup().find(asked).await?;
-        reply(session, &entry, asked, directory).await
-    })
-}
-
-/// Answers the request of a model that calls the skill `asked`, and a directory of it `directory`.
-pub(super) async fn reply(
-    session: &Session,
-    entry: &Entry,
-    asked: &str,
-    directory: Option<&str>,
-) -> CallResult {
-    let details = EventDetails { file: directory.and_then(recorded), ..EventDetails::of(entry) };
-    match list(session, entry, directory).await {
-        Ok(list) => {
-            let source = Some(entry.told_source());
-            Ok(ToolReply { answer: Answer::Files(FileList { source, ..list }), details })
+        let details = EventDetails { file: directory.and_then(recorded), ..EventDetails::of(&entry) };
+        match list(session, &entry, directory).await {
+            Ok(list) => {
+                let source = Some(entry.told_source());
+                Ok(ToolReply { answer: Answer::Files(FileList { source, ..list }), details })
+            }
+            Err(kind) => Err(CallFailure::of(asked, kind, details)),
         }
-        Err(kind) => Err(CallFailure::of(asked, kind, details)),
-    }
+    })
 }
 
 /// Returns the path that events record for the directory that a model calls `written`; none for the skill itself.

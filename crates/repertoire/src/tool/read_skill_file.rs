@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::arguments::{Arguments, Parameter, bad, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text as text_schema};
-use super::list_skill_files;
 use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
 use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
@@ -54,8 +53,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     })
 }
 
-/// Answers the request of a model that calls the skill `asked` and its file `path`. If no other tool lists
-/// files, a directory is answered with the list of files below it.
+/// Answers the request of a model that calls the skill `asked` and its file `path`.
 pub(super) async fn reply(
     session: &Session,
     entry: &Entry,
@@ -70,14 +68,7 @@ pub(super) async fn reply(
             details.digest = Some(Digest::of(file.text.as_bytes()));
             Ok(ToolReply { answer: Answer::File(file), details })
         }
-        Err(kind) => {
-            let is_directory =
-                matches!(kind, FaultKind::IsDirectory { .. }) || matches!(&*tidy(path), "." | "");
-            if is_directory && session.options().wording().list_files.is_none() {
-                return list_skill_files::reply(session, entry, asked, Some(path)).await;
-            }
-            Err(CallFailure::of(asked, kind, details))
-        }
+        Err(kind) => Err(CallFailure::of(asked, kind, details)),
     }
 }
 

@@ -110,7 +110,7 @@ impl OfferedTools {
         let with = |tools: &BTreeSet<String>| tools.iter().cloned().chain([tool.to_owned()]).collect();
         match self {
             Self::Only(tools) => Self::Only(with(tools)),
-            Self::Minimal => Self::Only(with(&BTreeSet::new())),
+            Self::Minimal => Self::Needed(Some(with(&BTreeSet::from(["read_skill_file".to_owned()])))),
             Self::Needed(Some(tools)) => Self::Needed(Some(with(tools))),
             Self::All | Self::Needed(None) | Self::Preset(_) => self.clone(),
         }
@@ -119,7 +119,8 @@ impl OfferedTools {
     /// Returns the tools that an agent is offered with the choice `own`, where `self` is the choice of the library.
     pub(crate) fn of_agent(&self, own: &Self) -> Self {
         match (self, own) {
-            (Self::Preset(_) | Self::Needed(None), Self::Minimal | Self::Only(_)) => own.clone(),
+            (Self::Preset(_), Self::Minimal | Self::Only(_) | Self::Needed(_))
+            | (Self::Needed(None), Self::Minimal | Self::Only(_)) => own.clone(),
             _ => own.within(self),
         }
     }

@@ -40,7 +40,7 @@ impl InFlight {
     }
 }
 
-/// What a client sends. While there is a request, its end comes late.
+/// Reads the bytes of a client. While there is a request, its end comes late.
 pub(super) struct PatientReader<R> {
     pub(super) inner: R,
     pub(super) in_flight: InFlight,

@@ -58,6 +58,9 @@ const STORE_TIME: Duration = Duration::from_millis(500);
 /// The interval in which the token of an open event stream is checked again.
 const STREAM_CHECK: Duration = Duration::from_secs(2);
 
+/// The checks in a row that may fail because the store or the provider does not answer; the stream ends then.
+const MAX_FAILED_CHECKS: usize = 15;
+
 /// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As
 /// many requests for the index itself are answered beside them, and as many for published versions.
 const MAX_DOWNLOADS: usize = 8;
@@ -422,10 +425,15 @@ impl Sender {
         }
         let (app, endpoint) = (Arc::clone(app), Arc::clone(endpoint));
         let ended = async move {
-            let mut is_let_in = true;
-            while is_let_in {
+            let mut failures = 0;
+            while failures < MAX_FAILED_CHECKS {
                 tokio::time::sleep(STREAM_CHECK).await;
-                is_let_in = self.endpoint(&app).await.is_ok_and(|now| Arc::ptr_eq(&now, &endpoint));
+                failures = match self.endpoint(&app).await {
+                    Ok(now) if Arc::ptr_eq(&now, &endpoint) => 0,
+                    // The token may well be valid.
+                    Err(AccessFault::StoreAway | AccessFault::ProviderAway) => failures + 1,
+                    _ => return,
+                };
             }
         };
         let events = |body: Body| Body::from_stream(body.into_data_stream().take_until(Box::pin(ended)));

@@ -159,8 +159,8 @@ mod tests {
             ("index.json".to_owned(), false),
         ] {
             assert_eq!(is_published(&name), expect, "{name}");
-            assert_eq!(is_temporary(&format!(".{name}.71.tmp")), expect || name == INDEX, "{name}");
-            assert!(!is_temporary(&name) && !is_temporary(&format!(".{name}.x y.tmp")), "{name}");
+            assert_eq!(is_temporary(&format!(".{name}.71.rep.tmp")), expect || name == INDEX, "{name}");
+            assert!(!is_temporary(&name) && !is_temporary(&format!(".{name}.x y.rep.tmp")), "{name}");
         }
     }
 }

@@ -418,7 +418,7 @@ fn without_an_executor_there_are_no_skill_tools() {
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
     let library = block_on(Library::builder().provider(Arc::new(provider)).open()).unwrap();
     let session = block_on(library.session()).unwrap();
-    let expect = ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "unload_skill"];
+    let expect = ["load_skill", "read_skill_file"];
     assert_eq!(names(&session), expect);
     let text = load(&session, "maths");
     assert!(!text.contains("call_skill_tool") && !text.contains("skill_tools"), "{text}");

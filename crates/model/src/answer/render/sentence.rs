@@ -219,13 +219,7 @@ fn run_scripts(loaded: &LoadAnswer, wording: &Wording) -> Option<String> {
 
 /// Returns the line that owns up to files that are not listed.
 pub(super) fn more_files(more: usize, wording: &Wording) -> Option<String> {
-    let pointer = match &wording.list_files {
-        Some(tool) => format!(": call {tool}"),
-        None => {
-            let list = |tool| format!(": call {tool} with a directory as `{}`", wording.path);
-            wording.read_file.as_ref().map(list).unwrap_or_default()
-        }
-    };
+    let pointer = wording.list_files.as_ref().map(|tool| format!(": call {tool}")).unwrap_or_default();
     (more > 0).then(|| format!("({more} more{pointer})"))
 }
 
