@@ -29,7 +29,7 @@ use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
 use crate::McpOptions;
-use crate::instructions::ClientCatalog;
+use crate::instructions::{ClientCatalog, has_load};
 
 /// The usual name of the tool that reads files, to which it answers under any other name too.
 const READ_FILE: &str = "read_skill_file";
@@ -262,11 +262,7 @@ impl Handler {
             return catalog.clone();
         }
         let catalog = ClientCatalog::of(&self.view, client, &self.options);
-        if tools::has_load(&self.view.session) {
-            self.catalog.get_or_init(|| catalog).clone()
-        } else {
-            catalog
-        }
+        if has_load(&self.view.session) { self.catalog.get_or_init(|| catalog).clone() } else { catalog }
     }
 
     /// Returns the instructions for `client`, or none if they are empty.

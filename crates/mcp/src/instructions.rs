@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, PoisonError};
 
-use repertoire::Catalog;
 use repertoire::serve::AgentView;
+use repertoire::{Catalog, Session};
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tier, Tokenizer};
 use repertoire_model::text::escape_xml;
 use repertoire_model::tokens::approximate;
 
-use crate::{McpOptions, tools};
+use crate::McpOptions;
 
 /// Safety margin on the approximate token count.
 const CAUTION_PERCENT: usize = 8;
@@ -65,6 +65,11 @@ impl InstructionsLimit {
     }
 }
 
+/// Returns `true` if `session` has the tool that loads skills; without skills it has not.
+pub(crate) fn has_load(session: &Session) -> bool {
+    session.tools().iter().any(|tool| tool.name == session.options().tools.names.load)
+}
+
 /// The catalog of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientCatalog {
@@ -79,7 +84,7 @@ pub(crate) struct ClientCatalog {
 impl ClientCatalog {
     /// Returns the catalog of `view` for `client`.
     pub(crate) fn of(view: &AgentView, client: Option<&str>, options: &McpOptions) -> Self {
-        if shown_characters(client).is_some() || !tools::has_load(&view.session) {
+        if shown_characters(client).is_some() || !has_load(&view.session) {
             let (text, is_cut) = catalog(view, client, options);
             return Self { text: text.into(), is_cut, is_described: false };
         }

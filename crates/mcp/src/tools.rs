@@ -38,11 +38,6 @@ pub(crate) fn list(session: &Session, catalog: &ClientCatalog) -> Vec<Tool> {
     session.tools_beside(catalog.is_cut).iter().map(tool).collect()
 }
 
-/// Returns `true` if `session` has the tool that loads skills; without skills it has not.
-pub(crate) fn has_load(session: &Session) -> bool {
-    session.tools().iter().any(|tool| tool.name == session.options().tools.names.load)
-}
-
 /// Returns whether the tool `name` runs code of a skill.
 fn runs(session: &Session, name: &str) -> bool {
     let names = &session.options().tools.names;

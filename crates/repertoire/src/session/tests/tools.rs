@@ -501,14 +501,14 @@ fn h30_the_minimal_surface_is_load_skill_with_a_name_and_a_file() {
         counted / 10 * 10
     };
     // These figures are in docs/guides/agents-and-roles.md.
-    assert_eq!((tokens(&library.session()), tokens(&session)), (230, 70));
+    assert_eq!((tokens(&library.session()), tokens(&session)), (160, 80));
     // This one is in docs/guides/improving-skills.md.
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let proposer = Arc::new(Proposer::new(LazyStore::from(store), ProposalRules::default()));
     let mut options = SessionOptions::default();
     options.tools.propose_tools = true;
     let opened = block_on(library.builder().proposer(proposer).session_options(options).open()).unwrap();
-    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 230, 190);
+    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 160, 190);
 }
 
 #[test]
