@@ -179,7 +179,7 @@ fn no_skills_is_no_error() {
     --- stderr
     0 active
     hint: no skills were found; run `rep doctor --verbose` to see where they are looked for
-    hint: run `rep new my-skill` to make one, or `rep add samples` to try those of this program
+    hint: run `rep new my-skill` to make one, or `rep add samples` to try the sample library
     "#);
     assert_eq!(Sandbox::new().json(&["list", "--json"])["skills"], json!([]));
 }

@@ -29,10 +29,7 @@ async fn a_client_with_a_handshake() {
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
             .collect();
-        assert_eq!(
-            names,
-            ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "search_skills"]
-        );
+        assert_eq!(names, ["load_skill", "read_skill_file"]);
         assert_eq!(
             tools["result"].as_object().unwrap().keys().collect::<Vec<_>>(),
             ["tools"],
@@ -350,8 +347,7 @@ async fn each_client_has_the_catalog_where_its_model_sees_it_and_nowhere_else() 
             instructions,
             "The description of the tool `load_skill` lists the skills of this server.\n"
         );
-        let catalog =
-            description.strip_prefix("Load the instructions of a skill by name. Nothing is executed.\n\n");
+        let catalog = description.strip_prefix("Load the instructions of a skill by name.\n\n");
         assert!(catalog.unwrap().contains(ALPHA), "{name}: {description}");
         assert!(description.contains("If no skill matches, answer directly"), "{description}");
         assert_eq!(

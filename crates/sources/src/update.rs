@@ -208,7 +208,7 @@ pub fn locked_files(
     }
     let source = source_of(locked, base, home)?;
     if let Source::Directory(directory) = &source {
-        // Whoever wrote the lock chose the directory, so it is not searched.
+        // The lock's author chose the directory, so it is not searched.
         let found = read_installed(&directory.join(&locked.path))?.map(|found| found.files);
         let found = found.filter(|files| bundle(files).digest() == locked.digest);
         return found.map(|files| put_skill(&*store, &files).map(|_| files)).transpose().map_err(Error::from);

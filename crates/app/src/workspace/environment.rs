@@ -296,8 +296,8 @@ impl Env {
         self.get(USER).map(name).or(number)
     }
 
-    /// Returns the name of the user as people know it: that of [`Env::user_name`]; if that is a number, the login name, or the
-    /// name in git's settings of the user.
+    /// Returns the user's name for display: [`Env::user_name`], or, if that is a number, the login name or git's
+    /// `user.name`.
     pub fn display_name(&self) -> Option<String> {
         let name = self.user_name()?;
         let accounts = text_of(Path::new("/etc/passwd")).unwrap_or_default();

@@ -132,7 +132,7 @@ impl Workspace {
         };
         let skills = match directories.iter().map(skills_below).sum() {
             0 => {
-                return "run `rep new my-skill` to make one, or `rep add samples` to try those of this program"
+                return "run `rep new my-skill` to make one, or `rep add samples` to try the sample library"
                     .to_owned();
             }
             1 => "there is 1 skill".to_owned(),

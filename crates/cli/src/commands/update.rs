@@ -72,8 +72,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &UpdateArgs) -> Resu
     })
 }
 
-/// Asks about directories outside the repository that the lock of the project names: whoever wrote it chose
-/// them.
+/// Asks about directories outside the repository that the lock of the project names: its author chose them.
 fn ask_about_directories(ui: &mut Ui, workspace: &Workspace, args: &UpdateArgs) -> Result<(), CliError> {
     let owner = args.place.owner(&workspace.env);
     let (installation, home) = (workspace.installation(owner)?, workspace.env.home());

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 117_697;
+const ALL: usize = 117_696;
 
 /// The most lines of single crates, by directory.
 const CRATES: &[(&str, usize)] = &[("app", 7_917), ("cli", 17_978)];

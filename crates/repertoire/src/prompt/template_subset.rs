@@ -18,6 +18,7 @@ pub(super) struct Include<'a> {
     /// The range of the tag in the template.
     pub(super) range: std::ops::Range<usize>,
     /// The path, as it is written.
+    #[cfg_attr(not(feature = "fs"), expect(dead_code, reason = "files are included from directories alone"))]
     pub(super) path: &'a str,
 }
 

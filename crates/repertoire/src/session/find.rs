@@ -275,7 +275,6 @@ impl<'a> SkillLookup<'a> {
     }
 
     /// Returns the scopes that a skill has to be in for this session's agent to see it.
-    #[cfg(feature = "fs")]
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         self.agents()
             .filter(|_| self.session.options().scope.enforce)

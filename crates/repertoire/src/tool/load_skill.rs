@@ -46,7 +46,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
             json!({"type": "boolean", "description": "Return the instructions even if they were returned before"}),
         ));
     }
-    let description = "Load the instructions of a skill by name. Nothing is executed.";
+    let description = "Load the instructions of a skill by name.";
     (description.to_owned(), object(properties, &[name]))
 }
 

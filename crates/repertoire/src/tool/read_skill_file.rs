@@ -34,8 +34,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
         (names.start_line.as_str(), line("First line to read")),
         (names.end_line.as_str(), line("Last line to read")),
     ];
-    let description =
-        "Read a text file of a loaded skill, not of the project. Reading a script does not run it.";
+    let description = "Read a file of a loaded skill, not of the project.";
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 

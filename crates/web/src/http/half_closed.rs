@@ -40,14 +40,14 @@ impl InFlight {
     }
 }
 
-/// Reads the bytes of a client. While there is a request, its end comes late.
-pub(super) struct PatientReader<R> {
+/// Reads the bytes of a client. While a request is in flight, the end of the input is reported late.
+pub(super) struct HalfClosedReader<R> {
     pub(super) inner: R,
     pub(super) in_flight: InFlight,
     pub(super) end: Option<Pin<Box<Sleep>>>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for PatientReader<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for HalfClosedReader<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

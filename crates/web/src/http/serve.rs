@@ -22,7 +22,7 @@ use super::access_log::{Peer, WithPeer};
 use super::app::App;
 use super::control::{self, HttpControl};
 use super::guard::Guard;
-use super::half_closed::{InFlight, PatientReader};
+use super::half_closed::{HalfClosedReader, InFlight};
 use super::options::{HttpAccess, HttpOptions};
 use super::principals::{Principals, PrincipalsOptions, expect_distinct};
 use super::quota::Quotas;
@@ -282,7 +282,7 @@ impl Connections {
         let service = WithPeer { inner: pool.router.clone(), peer };
         let in_flight = InFlight::default();
         let (inner, write) = tokio::io::split(Box::pin(stream));
-        let reader = PatientReader { inner, in_flight: in_flight.clone(), end: None };
+        let reader = HalfClosedReader { inner, in_flight: in_flight.clone(), end: None };
         let service = service_fn(move |request| in_flight.clone().answered(service.clone().call(request)));
         let connection = pool.builder.serve_connection(TokioIo::new(tokio::io::join(reader, write)), service);
         let connection = self.graceful.watch(connection);
