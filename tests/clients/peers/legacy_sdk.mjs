@@ -24,7 +24,7 @@ client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: pathToF
 await client.connect(transport);
 try {
     const { tools } = await client.listTools();
-    assert.deepEqual(tools.map(tool => tool.name), ['list_skill_files', 'list_skills', 'load_skill', 'propose_skill', 'propose_skill_update', 'read_skill_file', 'search_skills']);
+    assert.deepEqual(tools.map(tool => tool.name), ['load_skill', 'read_skill_file']);
     assert(client.getInstructions().includes('`load_skill` lists the skills'));
     const { prompts } = await client.listPrompts();
     assert.equal(prompts.length, 3);
