@@ -1,19 +1,16 @@
 //! Versions and proposals of a workspace: interrupted approvals are completed, edits recorded, deleted skills
 //! found.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
-use repertoire::change::{DoneChange, JournalSkill, milliseconds, record_change};
 use repertoire::history::{capture, record};
 use repertoire::proposal::review::Reviewer;
-use repertoire::store::{Origin, Proposal, ProposalState, Store, Version, put_skills_safely, skill_files};
+use repertoire::store::{Origin, ProposalState, Store};
 use repertoire::{Entry, Registry};
-use repertoire_clients::{Owner, paths};
-use repertoire_model::patch::SkillFiles;
 
 use crate::error::Error;
-use crate::workspace::{ChangeSite, Library, Workspace};
+use crate::workspace::{Library, Workspace};
 
 /// Opens the library, after completing approvals that were interrupted.
 pub fn recovered_library(workspace: &Workspace, store: &dyn Store) -> Result<Library, Error> {
@@ -38,44 +35,6 @@ pub fn recovered_library(workspace: &Workspace, store: &dyn Store) -> Result<Lib
         });
     }
     Ok(workspace.inspect(workspace.settings.policy.clone()))
-}
-
-/// Records that the files of `proposal` were written here as `version`, so that `rep undo` takes them back.
-/// Of one that was released in a channel of `store`, the command that does it is recorded.
-pub fn record_approval(
-    workspace: &Workspace,
-    store: &dyn Store,
-    proposal: &Proposal,
-    version: &Version,
-) -> Result<(), Error> {
-    let content = &proposal.content;
-    let mut change = DoneChange {
-        time: milliseconds(SystemTime::now()),
-        command: "rep proposal approve".to_owned(),
-        about: vec![proposal.id.to_string(), content.name.clone()],
-        ..DoneChange::default()
-    };
-    let directory = PathBuf::from(&version.skill);
-    let mut place = ChangeSite::of(&workspace.env, Owner::Project)?.place();
-    if !directory.starts_with(paths::resolved(&place.base)) {
-        place = ChangeSite::of(&workspace.env, Owner::User)?.place();
-    }
-    if let Some(channel) = content.channel() {
-        let versions = store.versions(&version.skill)?;
-        let before = versions.iter().find(|version| Some(version.digest) == content.base);
-        change.instead = Some(match before {
-            Some(before) => format!("rep history {} --restore {}", content.name, before.number),
-            None => format!("rep team channel rollback {} --channel {channel}", content.name),
-        });
-    } else {
-        let before = content.base.map(|base| skill_files(store, &base)).transpose()?;
-        let after = skill_files(store, &content.result)?;
-        let states: Vec<&SkillFiles> = before.iter().chain([&after]).collect();
-        put_skills_safely(&*workspace.content_store().get()?, &states)?;
-        let (before, after, others) = (content.base, Some(content.result), Vec::new());
-        change.skills.push(JournalSkill { directory, before, after, others });
-    }
-    Ok(record_change(&place, change)?)
 }
 
 /// Returns the identity of the recorded skill `name`, which is its directory, if it lay in a directory that

@@ -1,10 +1,11 @@
 //! Takes changes back: recorded ones, and connections, links and gathered copies without a record.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{DoneChange, PathStep, TakenBack, UNDO, done_changes, take_back, undone};
+use repertoire::change::{
+    DoneChange, PathStep, TakenBack, UNDO, done_changes, remove_made, take_back, undone,
+};
 use repertoire_clients::connect::{
     Connection, OwnEntries, broken_files, connections, connections_in_words, removal,
 };
@@ -165,18 +166,8 @@ impl ListedChange {
             return Err(error.hint("nothing was taken back; run it again"));
         }
         site.apply(&lock, &back.change)?;
-        let removed = back.change.steps.iter().filter_map(|step| match step {
-            PathStep::Link { path, after: None, .. } | PathStep::Move { from: path, .. } => Some(path),
-            PathStep::Record(file) | PathStep::UserFile(file) if file.after.is_none() => Some(&file.path),
-            _ => None,
-        });
-        let skills = back.change.skills.iter().filter(|skill| skill.after.is_none());
-        // A directory of a client, even an empty one, is a sign of the client.
-        for path in removed.chain(skills.map(|skill| &skill.directory)) {
-            let base = &site.place().base;
-            let mut above = path.ancestors().skip(1).take_while(|it| it != base && it.starts_with(base));
-            let _ = above.try_for_each(fs::remove_dir);
-        }
+        // The change is taken back, also if empty directories stay.
+        let _ = remove_made(&site.place(), &back.change);
         Ok(())
     }
 }

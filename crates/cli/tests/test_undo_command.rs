@@ -379,6 +379,30 @@ fn an_approved_proposal_is_taken_back() {
 }
 
 #[test]
+fn what_agents_approved_is_taken_back() {
+    let sandbox = Sandbox::with_author();
+    let config = "[proposals]\nmode = \"free\"\n[agents.critic]\nreviews = true\n";
+    sandbox.write("../home/.config/repertoire/config.toml", config);
+    sandbox
+        .write("change.diff", "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Do alpha.\n+Do alpha twice.\n");
+    run(&sandbox, &["proposal", "new", "alpha", "--diff", "change.diff", "--why", "it helps"]);
+    let approve = r#"{"action": "approve", "id": 1}"#;
+    check(&sandbox, &["call", "--agent", "critic", "review_skill_proposals", approve]);
+    let files = json!({"SKILL.md": skill("fresh", "Do it.\n")});
+    let create = json!({"name": "fresh", "files": files, "justification": "it was missing"}).to_string();
+    check(&sandbox, &["call", "propose_skill", &create]);
+}
+
+#[test]
+fn directories_of_clients_that_were_there_before_stay() {
+    let sandbox = Sandbox::with_skills();
+    fs::create_dir_all(sandbox.project().join(".claude/skills")).unwrap();
+    fs::create_dir_all(sandbox.home().join(".cursor")).unwrap();
+    check(&sandbox, &["link", "claude-code", "--yes"]);
+    check(&sandbox, &["connect", "cursor", "--yes"]);
+}
+
+#[test]
 fn of_two_entries_in_one_file_the_right_one_is_taken_out() {
     let sandbox = Sandbox::with_skills();
     let file = "../home/.claude.json";

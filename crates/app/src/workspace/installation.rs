@@ -182,16 +182,12 @@ impl Workspace {
         {
             notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
         }
-        // Earlier versions kept files of skills there, without which merges fetch them again.
-        if let Some(state) = self.env.state_directory() {
-            let _ = std::fs::remove_dir_all(state.join("bundles"));
-        }
         Ok(notes)
     }
 
-    /// Returns the links that the clients which are found need to read `skills`, added ones with their files as they will be and
-    /// others if they are there, and the change that makes them and removes the links `obsolete`. Links to disabled skills were
-    /// taken away on purpose.
+    /// Returns the links that the clients which are found need to read `skills`, added ones with their files
+    /// as they will be and others if they are there, and the change that makes them and removes the links
+    /// `obsolete`. Links to disabled skills were taken away on purpose.
     pub fn added_links<'l>(
         &self,
         owner: Owner,

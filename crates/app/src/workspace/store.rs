@@ -1,28 +1,24 @@
-//! The store: events, versions and proposals.
+//! The store: events and versions.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use repertoire::certificates::Certificates;
-use repertoire::change::{FileKind, replace_file};
 use repertoire::config::CatalogPreference;
 use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
-use repertoire::proposal::{self, ProposalRules, Proposer};
 use repertoire::provider::fs::{PastManifest, PastVersions};
 use repertoire::provider::store::StoreProvider;
 use repertoire::registry::ReleaseFollower;
-use repertoire::store::{self, LazyStore, Proposal, Store};
+use repertoire::store::{self, LazyStore, Store};
 use repertoire::usage::most_loaded_first;
 use repertoire::{ErrorKind, Library, Provider, Registry};
-use repertoire_model::Pattern;
 use repertoire_store::SqliteStore;
 
 use super::environment::Env;
 use super::handle::Workspace;
-use super::notify::Notifier;
 use super::unreadable_state::{STORE_FILE, UnreadableState};
 use crate::error::Error;
 
@@ -63,10 +59,6 @@ impl Workspace {
     /// Returns the name under which the person at the terminal proposes and decides.
     pub fn person(&self) -> String {
         format!("user:{}", self.env.user_name().unwrap_or_else(|| "unknown".to_owned()))
-    }
-
-    fn absolute(&self, path: &str) -> PathBuf {
-        self.env.working_directory().join(path)
     }
 
     /// Returns the store, which is opened when it is needed first, once for the whole command.
@@ -141,7 +133,7 @@ impl Workspace {
         if location.contains("://") {
             location.to_owned()
         } else {
-            self.absolute(location).display().to_string()
+            self.env.working_directory().join(location).display().to_string()
         }
     }
 
@@ -251,69 +243,6 @@ impl Workspace {
             found.unwrap_or_default()
         }))
     }
-
-    /// Returns the rules for proposals.
-    pub fn proposal_rules(&self) -> Result<ProposalRules, Error> {
-        let settings = &self.settings.proposals;
-        let patterns = |key: &str, texts: &[String]| -> Result<Vec<Pattern>, Error> {
-            let bad =
-                |text: &str, fault| format!("proposals.{key}: `{text}` is not a name of a skill: {fault}");
-            let pattern = |text: &String| {
-                Pattern::new(text).map_err(|fault| Error::usage(bad(text, fault.to_string())))
-            };
-            texts.iter().map(pattern).collect()
-        };
-        let mut rules = ProposalRules::default();
-        rules.mode = settings.mode;
-        rules.locked = patterns("locked", &settings.locked)?;
-        rules.always_review = patterns("always_review", &settings.always_review)?;
-        rules.never_review = patterns("never_review", &settings.never_review)?;
-        rules.new_skills = self.new_skills();
-        Ok(rules)
-    }
-
-    /// Returns the directory that approved new skills are written to, resolved if it exists.
-    fn new_skills(&self) -> Option<PathBuf> {
-        let directory = self.chosen_directory()?;
-        Some(directory.canonicalize().unwrap_or(directory))
-    }
-
-    fn chosen_directory(&self) -> Option<PathBuf> {
-        if let Some(root) = self.options.roots.first() {
-            return Some(self.env.working_directory().join(root));
-        }
-        let configured = &self.settings.proposals.directory;
-        if !configured.is_empty() {
-            return Some(self.absolute(configured));
-        }
-        let project = self.env.working_directory().join(".agents/skills");
-        let user = self.env.home().map(|home| home.join(".agents/skills"));
-        if project.is_dir() { Some(project) } else { user.or(Some(project)) }
-    }
-
-    /// Returns what submits proposals to the store.
-    pub fn proposer(&self) -> Result<Arc<Proposer>, Error> {
-        let mut proposer = Proposer::new(self.lazy_store(), self.proposal_rules()?);
-        if let Some(directory) = self.proposal_files() {
-            proposer = proposer.on_submit(move |proposal| write_markdown(&directory, proposal));
-        }
-        if let Some(notifier) = Notifier::of(self) {
-            proposer = proposer.on_submit(move |proposal| notifier.tell(proposal));
-        }
-        Ok(Arc::new(proposer))
-    }
-
-    /// Returns the directory of the proposals as Markdown files.
-    fn proposal_files(&self) -> Option<PathBuf> {
-        Some(self.env.state_directory()?.join("proposals"))
-    }
-
-    /// Writes the Markdown file of a proposal that was rebased.
-    pub fn write_proposal(&self, proposal: &Proposal) {
-        if let Some(directory) = self.proposal_files() {
-            write_markdown(&directory, proposal);
-        }
-    }
 }
 
 /// Returns the store in the state directory.
@@ -349,10 +278,4 @@ fn past_manifests(store: &dyn Store, directory: &str) -> Result<Vec<PastManifest
         manifests.push(PastManifest { file_name: file.path.to_string(), text });
     }
     Ok(manifests)
-}
-
-/// Writes the proposal as a file that people can read. The store has it in any case, so a failure is not reported.
-fn write_markdown(directory: &std::path::Path, proposal: &Proposal) {
-    let path = directory.join(proposal::file_name(proposal));
-    let _ = replace_file(&path, FileKind::Cache, Some(proposal::markdown(proposal).as_bytes()));
 }

@@ -19,7 +19,8 @@ use crate::error::{CliError, expect_consent};
 use crate::exit::Exit;
 use crate::ui::{Align, Style, Table, Ui, escape};
 use crate::wire::{Library, Workspace};
-use repertoire_app::review::{record_approval, recovered_library};
+use repertoire_app::review::recovered_library;
+use repertoire_app::workspace::{record_approval, write_proposal};
 
 /// Proposes changes of skills, lists them and decides about them
 #[derive(Debug, Subcommand)]
@@ -316,7 +317,7 @@ fn approve(
     let consent = ui.consent(&question, args.yes)?;
     expect_consent(consent, "nothing was approved", "a person has to run this command in a terminal")?;
     let (proposal, version) = reviewer.approve(args.id)?;
-    if let Err(error) = record_approval(workspace, reviewer.store, &proposal, &version) {
+    if let Err(error) = record_approval(&workspace.env, reviewer.store, &proposal, &version) {
         ui.warn(&format!("`rep undo` cannot take it back: {}", error.message_with_causes()))?;
     }
     if ui.is_json() {
@@ -348,7 +349,7 @@ fn rebase(ui: &mut Ui, workspace: &Workspace, reviewer: &Reviewer<'_>, id: u64) 
         outcome => outcome?,
     };
     let proposal = find(reviewer.store, rebased)?;
-    workspace.write_proposal(&proposal);
+    write_proposal(&workspace.env, &proposal);
     decided(
         ui,
         &proposal,

@@ -1,6 +1,7 @@
 //! Carries out a change.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -97,6 +98,7 @@ pub fn apply(
         undoes: change.undoes,
         skills,
         steps: change.steps.clone(),
+        made: missing_directories(place, change),
         is_undo: false,
     };
     journal.write(place)?;
@@ -109,6 +111,17 @@ pub fn apply(
     // A journal that stays is that of a completed change, which the next command finds to be so.
     let _ = end(place, &journal);
     Ok(recorded.err())
+}
+
+/// Returns the directories around what `change` is about that are not there yet.
+fn missing_directories(place: &ChangePlace, change: &ChangeSteps<'_>) -> Vec<PathBuf> {
+    let skills = change.skills.iter().map(|skill| &*skill.directory);
+    let paths = skills.chain(change.steps.iter().map(PathStep::path));
+    let missing = paths.flat_map(|path| {
+        let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&place.base));
+        above.take_while(|above| above.symlink_metadata().is_err()).map(PathBuf::from)
+    });
+    missing.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Stores the files of the skills as they are, which are needed to undo the change, and as they will be, which are needed to

@@ -61,6 +61,9 @@ pub struct DoneChange {
     pub skills: Vec<JournalSkill>,
     /// The other steps, in the order in which they were taken, with digests in place of texts.
     pub steps: Vec<PathStep>,
+    /// The directories around what it changed that were not there before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<PathBuf>,
     /// The pieces by which the texts of files differ, for all that do not differ in too much.
     pub pieces: BTreeMap<PathBuf, Vec<Piece>>,
 }
@@ -254,6 +257,7 @@ pub(super) fn record(place: &ChangePlace, journal: &Journal) -> Result<(), Error
     let mut change = DoneChange { time, command, about, undoes, ..DoneChange::default() };
     if journal.command != UNDO {
         change.skills.clone_from(&journal.skills);
+        change.made.clone_from(&journal.made);
         journal.steps.iter().for_each(|step| change.add(step));
     }
     record_change(place, change)

@@ -39,6 +39,9 @@ pub(super) struct Journal {
     pub(super) skills: Vec<JournalSkill>,
     /// The other steps, which are taken in this order once the skills are in place.
     pub(super) steps: Vec<PathStep>,
+    /// The directories that it makes on the way.
+    #[serde(default)]
+    pub(super) made: Vec<PathBuf>,
     /// `true` if the change could not be completed, and is being undone.
     #[serde(default)]
     pub(super) is_undo: bool,

@@ -31,5 +31,5 @@ pub use pieces::Piece;
 pub use place::ChangePlace;
 pub use recover::{Recovery, RecoveryEnd, begin, recover};
 pub use replace_file::{FileKind, MAX_FILE_BYTES, check_user_file, read_file, replace_file};
-pub use take_back::{TakenBack, take_back};
+pub use take_back::{TakenBack, remove_made, take_back};
 pub use writer_lock::WriterLock;

@@ -1,12 +1,14 @@
 //! The change that takes another one back.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 
 use repertoire_model::Digest;
 
 use super::apply::{ChangeSteps, SkillStep};
-use super::done::{DoneChange, DoneState, UNDO, kept};
+use super::done::{DoneChange, DoneState, UNDO, done_changes, kept};
 use super::installed::read_installed;
 use super::path_step::{FileStep, PathStep};
 use super::pieces::without;
@@ -73,6 +75,25 @@ pub fn take_back(place: &ChangePlace, store: &LazyStore, done: &DoneChange) -> R
         back.change.skills.push(SkillStep { directory, before, after, others: Cow::Borrowed(&[]) });
     }
     Ok(back)
+}
+
+/// Removes the directories around what `back` removed that changes of `place` made and that are empty now. A
+/// directory of a client, even an empty one, is a sign of the client; one that was there before stays.
+pub fn remove_made(place: &ChangePlace, back: &ChangeSteps<'_>) -> Result<(), Error> {
+    let name = place.name();
+    let changes = done_changes(place)?.into_iter().filter(|change| change.place == name);
+    let made: BTreeSet<PathBuf> = changes.flat_map(|change| change.made).collect();
+    let removed = back.steps.iter().filter_map(|step| match step {
+        PathStep::Link { path, after: None, .. } | PathStep::Move { from: path, .. } => Some(path),
+        PathStep::Record(file) | PathStep::UserFile(file) if file.after.is_none() => Some(&file.path),
+        _ => None,
+    });
+    let skills = back.skills.iter().filter(|skill| skill.after.is_none());
+    for path in removed.chain(skills.map(|skill| &skill.directory)) {
+        let mut above = path.ancestors().skip(1).take_while(|above| made.contains(*above));
+        let _ = above.try_for_each(fs::remove_dir);
+    }
+    Ok(())
 }
 
 /// Returns the step that gives the file of the step `done_file` its old text, if that can be made of the one

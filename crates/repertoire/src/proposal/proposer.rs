@@ -16,7 +16,8 @@ use crate::Error;
 use crate::history::capture;
 use crate::registry::{Entry, Registry};
 use crate::store::{
-    LazyStore, MAX_PENDING, NewProposal, Proposal, ProposalKind, ProposalLimits, Store, Submission, put_skill,
+    LazyStore, MAX_PENDING, NewProposal, Proposal, ProposalKind, ProposalLimits, Store, Submission, Version,
+    put_skill,
 };
 
 words! {
@@ -86,23 +87,38 @@ impl ProposalText {
 /// Called with each new proposal, after it is stored.
 type Listener = Box<dyn Fn(&Proposal) + Send + Sync>;
 
+/// Called with each proposal that a session approves, and the version that it made.
+type ApprovalListener = Box<dyn Fn(&dyn Store, &Proposal, &Version) + Send + Sync>;
+
 /// Submits proposals to a store.
 pub struct Proposer {
     store: LazyStore,
     rules: ProposalRules,
     listeners: Vec<Listener>,
+    approval_listeners: Vec<ApprovalListener>,
 }
 
 impl Proposer {
     /// Returns a proposer that submits to `store`.
     pub fn new(store: LazyStore, rules: ProposalRules) -> Self {
-        Self { store, rules, listeners: Vec::new() }
+        Self { store, rules, listeners: Vec::new(), approval_listeners: Vec::new() }
     }
 
     /// Adds a function that is called with each new proposal, on a thread that may block.
     #[must_use]
     pub fn on_submit(mut self, listener: impl Fn(&Proposal) + Send + Sync + 'static) -> Self {
         self.listeners.push(Box::new(listener));
+        self
+    }
+
+    /// Adds a function that is called with each proposal whose files a session has written, on a thread that
+    /// may block.
+    #[must_use]
+    pub fn on_approval(
+        mut self,
+        listener: impl Fn(&dyn Store, &Proposal, &Version) + Send + Sync + 'static,
+    ) -> Self {
+        self.approval_listeners.push(Box::new(listener));
         self
     }
 
@@ -114,6 +130,11 @@ impl Proposer {
     /// Tells the listeners of a new proposal.
     pub fn submitted(&self, proposal: &Proposal) {
         self.listeners.iter().for_each(|listener| listener(proposal));
+    }
+
+    /// Tells the listeners of an approved proposal.
+    pub fn approved(&self, store: &dyn Store, proposal: &Proposal, version: &Version) {
+        self.approval_listeners.iter().for_each(|listener| listener(store, proposal, version));
     }
 
     /// Returns the store.
@@ -242,8 +263,8 @@ fn accepted(submission: Submission) -> Result<u64, ProposalRefusal> {
         Submission::Rejected(id) => Err(ProposalRefusal::Rejected(id)),
         Submission::TooManyForSkill => Err(ProposalRefusal::TooMany("for this skill wait for review")),
         Submission::TooManyForSession => Err(ProposalRefusal::TooMany("of this session")),
-        Submission::TooMany => Err(ProposalRefusal::TooMany(
-            "wait for review; `rep proposal list --all` lists them for a person to decide",
-        )),
+        Submission::TooMany => {
+            Err(ProposalRefusal::TooMany("wait for review; a person has to decide about some of them first"))
+        }
     }
 }

@@ -108,8 +108,10 @@ async fn promoted(session: &Session, proposal: &crate::store::Proposal, details:
     let approved = blocking::unblock(move || {
         let store = proposer.store().map_err(ReviewFault::from)?;
         let new_skills = proposer.rules().new_skills.as_deref();
-        let (store, registry) = (&*store, &registry);
-        Reviewer { new_skills, ..Reviewer::new(store, registry, FREE_RULE, clock::now()) }.approve(id)
+        let reviewer = Reviewer { new_skills, ..Reviewer::new(&*store, &registry, FREE_RULE, clock::now()) };
+        let (proposal, version) = reviewer.approve(id)?;
+        proposer.approved(&*store, &proposal, &version);
+        Ok(())
     });
     match approved.await {
         Ok(_) => {

@@ -156,6 +156,7 @@ async fn reviewed(
                     ));
                 }
                 let (proposal, version) = reviewer.approve(id).map_err(|fault| fault.to_string())?;
+                proposer.approved(&*store, &proposal, &version);
                 let name = proposal.content.name;
                 Ok((
                     format!("Proposal {id} is approved: `{name}` is at version {} now.", version.number),

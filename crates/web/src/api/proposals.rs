@@ -6,10 +6,10 @@ use repertoire::proposal::channel_source;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, Version, skill_files};
 use repertoire::{Entry, Snapshot};
-use repertoire_app::review::record_approval;
 use repertoire_app::view::{
     ProposalDetailView, ProposalListView, ProposalView, TokenChangeView, VersionView,
 };
+use repertoire_app::workspace::record_approval;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -166,7 +166,7 @@ pub(crate) async fn approve(ctx: &RequestContext, id: u64) -> Result<ProposalVie
         let (proposal, version) = reviewer.approve(id)?;
         if let Some(workspace) = workspace.filter(|_| proposal.content.channel().is_none()) {
             // The files are written, also if `rep undo` will not know of it.
-            let _ = record_approval(&workspace, reviewer.store, &proposal, &version);
+            let _ = record_approval(&workspace.env, reviewer.store, &proposal, &version);
         }
         Ok((proposal, Some(version)))
     })
