@@ -266,7 +266,7 @@ fn adopt_needs_names_that_have_copies() {
     assert_eq!(sandbox.run(&["adopt"]).code, 2);
     sandbox.write("../home/.claude/skills/mine/SKILL.md", skill("mine", "x\n"));
     let run = sandbox.run(&["adopt", "mine", "--yes"]);
-    assert!(run.stderr.contains("hint: run it with --user"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: gather it in the home directory"), "{}", run.stderr);
     assert_eq!(sandbox.run(&["adopt", "mine", "--user", "--yes"]).code, 0);
     assert_eq!(
         fs::read_link(sandbox.home().join(".claude/skills/mine")).unwrap(),
@@ -308,7 +308,15 @@ fn an_interrupted_adoption_is_completed_before_commands_that_write_or_serve() {
     fs::rename(sandbox.project().join(".agents/skills/beta"), sandbox.project().join(".claude/skills/beta"))
         .unwrap();
     // Commands that only read leave it as it is.
-    for reader in [&["list"][..], &["check"], &["list", "--duplicates"]] {
+    let readers = [
+        &["list"][..],
+        &["search", "alpha"],
+        &["show", "alpha"],
+        &["check"],
+        &["list", "--duplicates"],
+        &["connect"],
+    ];
+    for reader in readers {
         assert!(!sandbox.run(reader).stderr.contains("interrupted"), "{reader:?}");
     }
     let run = sandbox.run(&["catalog"]);

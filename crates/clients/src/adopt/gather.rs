@@ -27,10 +27,10 @@ impl AdoptPlan {
             if let Some(moved) = &skill.moved {
                 steps.push(PathStep::Move { from: moved.clone(), to: skill.target.clone() });
             }
-            for path in skill.links() {
-                if skill.moved.as_ref() != Some(path) {
-                    steps.push(put_aside(places, owner, base, path)?);
-                }
+            for path in skill.aside.iter().filter(|path| **path != skill.target) {
+                steps.push(put_aside(places, owner, base, path)?);
+            }
+            for path in &skill.links {
                 let to = skill.link_text(base, path);
                 steps.push(PathStep::make_link(path, &to));
                 links.add_link(base, path, &to, owners(places, owner, path));

@@ -6,11 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pollster::block_on;
+use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire::{Entry, Lookup, Registry, regular_file};
 use repertoire_model::Digest;
 
 use super::record;
 use crate::Error;
+use crate::connect::{OwnEntries, connected_to_all, connections};
 use crate::library::OpenLibrary;
 use crate::link::LinkRecord;
 use crate::paths;
@@ -53,6 +55,8 @@ pub struct AdoptPlan {
     pub skills: Vec<GatheredSkill>,
     /// The skills that are left alone, with the reasons.
     pub refused: Vec<(String, String)>,
+    /// True if copies of one of them differ, and it is not said which one counts.
+    pub is_undecided: bool,
 }
 
 /// A skill to gather.
@@ -66,13 +70,8 @@ pub struct GatheredSkill {
     pub moved: Option<PathBuf>,
     /// The copies that are put aside, one in the one place among them if another one counts.
     pub aside: Vec<PathBuf>,
-}
-
-impl GatheredSkill {
-    /// Returns the paths that become links.
-    pub fn links(&self) -> impl Iterator<Item = &PathBuf> {
-        self.aside.iter().filter(|path| **path != self.target).chain(&self.moved)
-    }
+    /// The paths that become links, because a client reads the skill there and not in the one place.
+    pub links: Vec<PathBuf>,
 }
 
 /// A copy of a skill in or below a directory of a client.
@@ -103,8 +102,8 @@ impl<'l> Copy<'l> {
     }
 
     /// Returns `true` if it lies in `from` or is `from`.
-    fn is_from(&self, from: Option<&Path>) -> bool {
-        let is_from = |path: &Path| from == Some(&*paths::resolved(path));
+    fn is_from(&self, from: &[PathBuf]) -> bool {
+        let is_from = |path: &Path| from.contains(&paths::resolved(path));
         is_from(&self.path) || self.path.parent().is_some_and(is_from)
     }
 }
@@ -139,7 +138,10 @@ pub fn plan(
     others: OtherFilesReader<'_>,
 ) -> Result<AdoptPlan, Error> {
     let folders = record::folders(places, options.owner, base);
-    let from = options.from.as_ref().map(|from| paths::resolved(&places.project().join(from)));
+    let from = options.from.iter().flat_map(|from| [places.project().join(from), base.join(from)]);
+    let from: Vec<PathBuf> = from.map(|from| paths::resolved(&from)).collect();
+    let connections = connections(&OwnEntries::new(places), places);
+    let connected = connected_to_all(&connections);
     let copies = copies(library, options, &folders);
     for name in &options.names {
         if !copies.contains_key(name) {
@@ -149,23 +151,22 @@ pub fn plan(
                 }
                 Lookup::Unknown(_) => name,
             };
-            let (place, way) = if options.owner == Owner::User {
-                ("home directory", "--project")
-            } else {
-                ("project", "--user")
+            let (place, other) = match options.owner {
+                Owner::User => ("home directory", "project"),
+                Owner::Project => ("project", "home directory"),
             };
             return Err(Error::refused(format!(
                 "`{shown}` has no copy in a directory of a client in the {place}"
             ))
-            .hint(format!("run it with {way}, or `rep link` to link it from where it is")));
+            .hint(format!("gather it in the {other}, or link it from where it is with `rep link`")));
         }
     }
     let mut all = copies.values().flatten();
-    if let Some(given) = options.from.as_ref().filter(|_| !all.any(|copy| copy.is_from(from.as_deref()))) {
+    if let Some(given) = options.from.as_ref().filter(|_| !all.any(|copy| copy.is_from(&from))) {
         return Err(Error::refused(format!("no copy lies in {}", given.display()))
             .hint("`rep list --duplicates` shows where the copies are"));
     }
-    let mut plan = AdoptPlan { skills: Vec::new(), refused: Vec::new() };
+    let mut plan = AdoptPlan { skills: Vec::new(), refused: Vec::new(), is_undecided: false };
     for (name, copies) in copies {
         let target = base.join(CANONICAL).join(&name);
         let stay = |copy: &Copy<'_>| {
@@ -173,10 +174,16 @@ pub fn plan(
             Some((name.clone(), reason))
         };
         let stays: Vec<(String, String)> = copies.iter().filter_map(stay).collect();
-        match gathered(library.registry, others, &target, from.as_deref(), &copies, base) {
+        match gathered(library.registry, others, &target, &from, &copies, base) {
             Ok((moved, aside)) if moved.is_none() && aside.is_empty() => {}
-            Ok((moved, aside)) => plan.skills.push(GatheredSkill { name, target, moved, aside }),
-            Err(reason) => {
+            Ok((moved, aside)) => {
+                let left = aside.iter().filter(|path| **path != target).chain(&moved);
+                let links = left.filter(|path| needs_link(places, options.owner, &connected, path));
+                let links = links.cloned().collect();
+                plan.skills.push(GatheredSkill { name, target, moved, aside, links });
+            }
+            Err((reason, is_undecided)) => {
+                plan.is_undecided |= is_undecided;
                 plan.refused.push((name, reason));
                 continue;
             }
@@ -239,44 +246,58 @@ fn differing<'c>(contents: &'c [(Digest, OtherFiles)]) -> BTreeSet<&'c str> {
     all.filter(is_different).map(String::as_str).collect()
 }
 
-/// Returns the copy to move to `target`, if it is not there, and the copies to put aside.
+/// Returns `true` if a client needs a link at `path`: it reads that directory and not the one place. Of a user,
+/// it is one on this machine that is not `connected`; a project is shared with others.
+fn needs_link(places: &Places, owner: Owner, connected: &BTreeSet<&str>, path: &Path) -> bool {
+    let folder = paths::resolved(path.parent().unwrap_or(path));
+    CLIENT_DIRECTORIES.iter().any(|client| {
+        let read = places.directories(client, owner);
+        let is_served = || connected.contains(client.id) || !places.has_sign_of(client);
+        read.iter().any(|it| paths::resolved(it) == folder)
+            && !read.iter().any(|it| it.ends_with(CANONICAL))
+            && !(owner == Owner::User && is_served())
+    })
+}
+
+/// Returns the copy to move to `target`, if it is not there, and the copies to put aside. The error is the
+/// reason that the skill is left alone, and whether that is because it is not said which copy counts.
 fn gathered(
     registry: &Registry,
     others: OtherFilesReader<'_>,
     target: &Path,
-    from: Option<&Path>,
+    from: &[PathBuf],
     copies: &[Copy<'_>],
     base: &Path,
-) -> Result<(Option<PathBuf>, Vec<PathBuf>), String> {
+) -> Result<(Option<PathBuf>, Vec<PathBuf>), (String, bool)> {
     let digest = |copy: &Copy<'_>| -> Result<Digest, String> {
         block_on(registry.digest(copy.entry)).map_err(|error| error.to_string())
     };
     let contents: Result<Vec<(Digest, OtherFiles)>, String> =
         copies.iter().map(|copy| Ok((digest(copy)?, other_files(others, &copy.path)?))).collect();
-    let contents = contents?;
+    let contents = contents.map_err(|reason| (reason, false))?;
     let is_target = |copy: &&Copy<'_>| paths::resolved(&copy.path) == paths::resolved(target);
     let chosen = copies.iter().find(|copy| copy.is_from(from));
     if let Some((chosen, reason)) = chosen.and_then(|chosen| Some((chosen, chosen.fixed?))) {
-        return Err(format!("{} cannot be moved: {reason}", paths::shown(base, &chosen.path)));
+        return Err((format!("{} cannot be moved: {reason}", paths::shown(base, &chosen.path)), false));
     }
     if chosen.is_none() && !contents.iter().skip(1).all(|content| is_same(content, &contents[0])) {
         let places: Vec<String> = copies.iter().map(|copy| paths::shown(base, &copy.path)).collect();
         let places = places.join(", ");
-        return Err(if contents.iter().any(|(digest, _)| *digest != contents[0].0) {
-            format!("its copies differ ({places}): say from which directory to take it")
+        let reason = if contents.iter().any(|(digest, _)| *digest != contents[0].0) {
+            format!("its copies differ ({places})")
         } else {
             let files = differing(&contents).into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
             format!(
-                "its copies ({places}) have hidden files or links that differ or could not be compared: {files}; \
-                 say from which directory to take it"
+                "its copies ({places}) have hidden files or links that differ or could not be compared: {files}"
             )
-        });
+        };
+        return Err((reason, true));
     }
     // Something else may stand in the one place: a link, or a directory that is not a skill.
     if target.symlink_metadata().is_ok()
         && !copies.iter().any(|copy| copy.fixed.is_none() && is_target(&copy))
     {
-        return Err(format!("something else stands at {}", paths::shown(base, target)));
+        return Err((format!("something else stands at {}", paths::shown(base, target)), false));
     }
     let movable = || copies.iter().filter(|copy| copy.fixed.is_none());
     let Some(chosen) = chosen.or_else(|| movable().find(is_target)).or_else(|| movable().next()) else {

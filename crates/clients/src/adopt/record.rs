@@ -28,7 +28,7 @@ pub(super) struct AdoptedCopy {
     pub(super) name: String,
     /// The path that it had, relative to the project or the home directory if it lay there.
     pub(super) path: String,
-    /// The target of the link that stands there now; none in `.agents/skills` itself.
+    /// The target of the link that stands there now, if a client needs one; none in `.agents/skills` itself.
     pub(super) to: Option<String>,
     /// `true` if it was moved to `.agents/skills`; otherwise it was put aside.
     pub(super) moved: bool,

@@ -45,7 +45,7 @@ pub(super) fn run(
                 &format!("> {} is moved to {target}", paths::shown(base, moved)),
             )?;
         }
-        for path in skill.links() {
+        for path in &skill.links {
             let to = skill.link_text(base, path);
             ui.write_planned(
                 Some(Style::Added),
@@ -88,7 +88,7 @@ fn report(ui: &mut Ui, base: &Path, plan: &AdoptPlan, gathered: usize) -> Result
             name: skill.name.clone(),
             place: paths::shown(base, &skill.target),
             moved: skill.moved.as_ref().map(|path| paths::shown(base, path)),
-            links: skill.links().map(|path| paths::shown(base, path)).collect(),
+            links: skill.links.iter().map(|path| paths::shown(base, path)).collect(),
             state: if index < gathered { "gathered" } else { "planned" },
         };
         let refused = plan.refused.iter().map(|(name, reason)| json!({"name": name, "reason": reason}));
@@ -106,6 +106,11 @@ fn report(ui: &mut Ui, base: &Path, plan: &AdoptPlan, gathered: usize) -> Result
     }
     for (name, reason) in &plan.refused {
         ui.message(Style::Warning, "left alone:", &format!("{name}: {reason}"))?;
+    }
+    if plan.is_undecided {
+        ui.hint(
+            "`--from DIR` chooses the copy that counts, and `rep list --duplicates --diff` compares them",
+        )?;
     }
     Ok(())
 }

@@ -11,10 +11,11 @@ use crate::place_args::PlaceArgs;
 
 /// Gathers scattered copies of a skill in one place
 ///
-/// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is found first is moved
-/// there, unless there is one already, and every other copy becomes a link to it. Copies whose files differ are left alone until
-/// --from says which one counts. Links, and copies in groups of skills, are compared too and stay. The originals are kept in
-/// .agents/.repertoire-adopted, and `rep undo` puts them back as they were.
+/// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is
+/// found first is moved there, unless there is one already. A link to it takes the place of a copy that a
+/// client needs; the others go. Copies whose files differ are left alone until --from says which one counts. Links, and copies inside groups of
+/// skills, are compared too, but stay where they are. The originals are kept in .agents/.repertoire-adopted,
+/// and `rep undo` puts them back as they were.
 #[derive(Debug, Args)]
 pub(crate) struct AdoptArgs {
     /// The skills
@@ -25,7 +26,7 @@ pub(crate) struct AdoptArgs {
     pub(super) all: bool,
     #[command(flatten)]
     pub(super) place: PlaceArgs,
-    /// The copy that counts where copies differ, or the directory of skills that it lies in, as .claude/skills
+    /// The copy that counts where copies differ, or the directory of skills that it lies in, such as .claude/skills
     #[arg(long, value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
     /// Show what would be done and do nothing
