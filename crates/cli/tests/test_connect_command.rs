@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::sandbox::{Run, Sandbox, assert_run, skill};
 
@@ -1202,51 +1202,6 @@ fn a_file_that_two_clients_have_through_a_directory_is_written_once() {
 }
 
 /// goose has an extension `skills` of its own, which replaces a server of that name.
-#[test]
-fn connect_renames_an_entry_under_the_former_name() {
-    let sandbox = Sandbox::new();
-    let former = "extensions:\n  skills:\n    name: skills\n    type: stdio\n    enabled: false\n    cmd: rep\n    args: [serve, --stdio]\n    available_tools: [x]\n    envs:\n      A: b\n";
-    sandbox.write("../home/.config/goose/config.yaml", former);
-    sandbox.write(
-        "../home/.cursor/mcp.json",
-        "{\"mcpServers\": {\"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]}}}",
-    );
-    let run = sandbox.run(&["connect", "goose", "cursor", "--yes"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let goose = sandbox.read("../home/.config/goose/config.yaml");
-    assert!(goose.contains("  repertoire:\n") && !goose.contains("skills:"), "{goose}");
-    assert!(goose.contains("{\"A\":\"b\"}"), "{goose}");
-    assert!(goose.contains("enabled: false") && goose.contains("available_tools"), "{goose}");
-    assert!(!run.stderr.contains("goose has the server as"), "{}", run.stderr);
-    // Another program's server keeps its name.
-    let cursor = sandbox.read("../home/.cursor/mcp.json");
-    assert!(
-        cursor.contains("\"skills\": {\"command\": \"npx\"") && cursor.contains("\"repertoire\""),
-        "{cursor}"
-    );
-    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
-    assert_eq!(sandbox.read("../home/.config/goose/config.yaml"), former);
-    assert_eq!(sandbox.undo("rep connect goose").code, 0);
-    assert!(!sandbox.read("../home/.config/goose/config.yaml").contains("skills:"));
-}
-
-#[test]
-fn an_entry_under_the_former_name_keeps_its_arguments() {
-    let sandbox = sandbox();
-    let former = r#"{"mcpServers": {"skills": {"command": "/usr/local/bin/rep", "args": ["serve", "--stdio", "--agent", "x", "--root", "/srv"]}}}"#;
-    let args = |options: &[&str]| {
-        sandbox.write("../home/.cursor/mcp.json", former);
-        let run = sandbox.run(&[options, &["connect", "cursor", "--yes"]].concat());
-        assert_eq!(run.code, 0, "{}", run.stderr);
-        let written: Value = serde_json::from_str(&sandbox.read("../home/.cursor/mcp.json")).unwrap();
-        assert_eq!(written["mcpServers"].as_object().unwrap().len(), 1, "{written}");
-        written["mcpServers"]["repertoire"]["args"].clone()
-    };
-    assert_eq!(args(&[]), json!(["serve", "--stdio", "--agent", "x", "--root", "/srv"]));
-    // Options that are given replace those of the entry.
-    assert_eq!(args(&["--profile", "strict"]), json!(["serve", "--stdio", "--profile", "strict"]));
-}
-
 #[test]
 fn twenty_concurrent_runs_on_one_file_all_succeed() {
     let sandbox = sandbox();

@@ -93,18 +93,6 @@ pub enum Server {
 /// The arguments of a server without options.
 pub(crate) const SERVE: [&str; 2] = ["serve", "--stdio"];
 
-impl Server {
-    /// Returns the same server with the arguments `former`, unless it has options of its own.
-    pub fn with_arguments(&self, former: &[String]) -> Self {
-        match self {
-            Self::Stdio { command, path, args } if *args == SERVE && former.starts_with(args) => {
-                Self::Stdio { command: command.clone(), path: path.clone(), args: former.to_vec() }
-            }
-            _ => self.clone(),
-        }
-    }
-}
-
 impl Client {
     /// Returns its row in the table of directories that clients read skills from.
     pub fn directories(&self) -> &'static ClientDirectories {
@@ -116,8 +104,8 @@ impl Client {
         self.directories().title
     }
 
-    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one. It names the
-    /// variable with the token of the server only if the client can.
+    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one. It names
+    /// the variable with the token of the server only if the client can.
     pub fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
         let entry = match server {
             Server::Stdio { path, args, .. } if self.is_desktop => (self.stdio)(name, path, args),

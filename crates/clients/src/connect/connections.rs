@@ -8,7 +8,7 @@ use repertoire::config::{FileTrust, ProfileChoice, Settings};
 use repertoire::regular_file;
 use serde_json::{Map, Value};
 
-use super::names::{DEFAULT_NAME, FORMER_NAME};
+use super::names::{DEFAULT_NAME, NAME_OF_GOOSE};
 use super::own_entries::OwnEntries;
 use crate::edit::{self, EditFault};
 use crate::{CLIENTS, Client, Owner, Places};
@@ -50,9 +50,9 @@ impl Connection {
             let hint = format!("switch the entry `{}` on in {title}", self.name);
             return Some((format!("the entry of {title} is switched off ({path})"), hint));
         }
-        if self.client.id == "goose" && self.name == FORMER_NAME {
+        if self.client.id == "goose" && self.name == NAME_OF_GOOSE {
             let message =
-                format!("goose replaces the entry `{FORMER_NAME}` by an extension of its own ({path})");
+                format!("goose replaces the entry `{NAME_OF_GOOSE}` by an extension of its own ({path})");
             return Some((message, again));
         }
         let command = self.command.as_deref().map(Path::new);

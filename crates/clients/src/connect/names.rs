@@ -2,8 +2,8 @@
 
 /// The name that the server has in the configuration of clients.
 pub const DEFAULT_NAME: &str = "repertoire";
-/// The former name of the server. Goose has a built-in extension of that name, which replaces the entry.
-pub(super) const FORMER_NAME: &str = "skills";
+/// The name of a built-in extension of Goose, which replaces an entry of that name.
+pub(super) const NAME_OF_GOOSE: &str = "skills";
 
 /// The path of MCP on servers.
 const MCP_PATH: &str = "/mcp";

@@ -9,7 +9,6 @@ use repertoire::Snapshot;
 use repertoire_model::text::{count, list};
 
 use super::connections::{Connection, connections};
-use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use super::plan::{ConnectPlan, ConnectStep};
 use crate::disabled_clients::client_readers;
@@ -36,10 +35,11 @@ impl Overlap {
     fn in_words(&self) -> String {
         let directories: Vec<String> =
             self.directories.iter().map(|directory| directory.display().to_string()).collect();
+        let directories: Vec<&str> = directories.iter().map(String::as_str).collect();
         format!(
             "{} more than once, because it reads {}",
             count(self.names.len(), "skill"),
-            directories.join(" and ")
+            list(&directories)
         )
     }
 }
@@ -136,10 +136,18 @@ impl ClientFiles {
         for directory in &directories {
             if self.needing(client, directory, overlap, present).is_empty() {
                 let (own, directory) = (own_in(directory), directory.display());
+                let has = |paths: &BTreeSet<PathBuf>| overlap.paths.iter().any(|path| paths.contains(path));
                 return match own.iter().any(|path| self.is_ours(path)) {
                     true => format!("no other client needs the links in {directory}: {UNDO_LINKS}"),
+                    // What is there may be all that links lead to.
+                    false if has(&self.planned) => {
+                        "`rep connect --all` instead gives every client each skill once".to_owned()
+                    }
+                    false if has(&self.recorded) => {
+                        format!("links lead to {directory}: {UNDO_LINKS}, then run `rep connect --all`")
+                    }
                     false => format!(
-                        "no other client needs the copies in {directory}: delete them once their edits are saved"
+                        "no other client needs the copies in {directory}: `rep list --duplicates` shows if they differ"
                     ),
                 };
             }
@@ -163,7 +171,9 @@ impl ClientFiles {
                 "only {titles} {need} {shown}: `rep connect {unconnected}` instead gives every client each skill once"
             )
         } else if own.iter().all(|path| self.recorded.contains(*path)) {
-            format!("only {titles} {need} {shown}: {UNDO_LINKS}, then run `rep connect {unconnected}`")
+            format!(
+                "only {titles} {need} the links in {shown}: {UNDO_LINKS}, then run `rep connect {unconnected}`"
+            )
         } else if own.iter().all(|path| path.is_symlink()) {
             format!(
                 "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
@@ -237,11 +247,7 @@ pub fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mu
     let connections = connections(ours, places);
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(ConnectStep::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
-        // The former name is replaced by the usual one.
-        let is_replaced = |other: &str| name == DEFAULT_NAME && other == FORMER_NAME;
-        let Some(other) = others.find(|other| other.name != name && !is_replaced(&other.name)) else {
-            continue;
-        };
+        let Some(other) = others.find(|other| other.name != name) else { continue };
         plan.warnings.push(format!(
             "{} has the server as `{}` already and will be offered every skill twice; `rep undo --list` has the number that takes it back",
             plan.client.title(),

@@ -6,7 +6,7 @@ use std::fs::canonicalize;
 use repertoire_model::loopback::is_loopback;
 use serde_json::Value;
 
-use super::names::{DEFAULT_NAME, FORMER_NAME};
+use super::names::DEFAULT_NAME;
 use super::server::PROGRAM;
 use crate::Places;
 use crate::client::{Client, Server};
@@ -68,7 +68,7 @@ impl OwnEntries {
 
     fn is_address(&self, name: &str, url: &str) -> bool {
         let is_asked = matches!(&self.asked, Some(Server::Http { url: asked, .. }) if asked == url);
-        is_asked || self.is_written(url) || ([DEFAULT_NAME, FORMER_NAME].contains(&name) && is_local(url))
+        is_asked || self.is_written(url) || (name == DEFAULT_NAME && is_local(url))
     }
 
     fn is_written(&self, text: &str) -> bool {

@@ -8,7 +8,6 @@ use repertoire::config::FileTrust;
 use serde_json::{Map, Value};
 
 use super::connections::Connection;
-use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use crate::Error;
 use crate::edit::{self, EditFault, Spot};
@@ -195,20 +194,14 @@ impl Planner<'_> {
         if existing.as_ref().is_some_and(|entry| !self.ours.has(client, spot.name, entry)) {
             return Err(not_ours(path, self.options));
         }
-        let former = self.former(client, source).map_err(broken)?;
-        let existing = existing.as_ref().or(former.as_ref()).and_then(Value::as_object);
+        let existing = existing.as_ref().and_then(Value::as_object);
         // The variable of a token that is asked for is written among the user's own headers.
         let token = self.token(client);
         let is_theirs = |key: &str| {
             let is_kept = USERS_KEYS.contains(&key) && !token.contains_key(key);
             is_kept && existing.is_some_and(|entry| !is_bare(entry.get(key)))
         };
-        let former_args = former.as_ref().and_then(|entry| client.command_line(entry));
-        let server = match &former_args {
-            Some((_, args)) => self.server.with_arguments(args),
-            None => self.server.clone(),
-        };
-        let mut entry = client.entry(spot.name, &server).unwrap_or_default();
+        let mut entry = client.entry(spot.name, self.server).unwrap_or_default();
         entry.retain(|key, _| !is_theirs(key));
         let theirs = existing.and_then(|entry| entry.get("headers")).and_then(Value::as_object);
         if let (Some(Value::Object(headers)), Some(theirs)) = (entry.get_mut("headers"), theirs) {
@@ -222,18 +215,7 @@ impl Planner<'_> {
         }
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
-        // An entry under the former name keeps the user's changes.
-        for (key, value) in former.iter().filter_map(Value::as_object).flatten() {
-            let is_switch = matches!(key.as_str(), "enabled" | "disabled");
-            if is_switch || is_theirs(key) || !obsolete.contains(&key.as_str()) {
-                entry.insert(key.clone(), value.clone());
-            }
-        }
-        let mut after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
-        if former.is_some() {
-            let spot = Spot { name: FORMER_NAME, ..spot };
-            after = edit::remove(client.format, &after, spot).map_err(broken)?;
-        }
+        let after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
         Ok(if after == source { ConnectStep::Already } else { ConnectStep::Write { before: text, after } })
     }
 
@@ -243,16 +225,6 @@ impl Planner<'_> {
             (Server::Http { token_variable: Some(variable), .. }, Some(token)) => token.keys(variable),
             _ => Map::new(),
         }
-    }
-
-    /// Returns the entry of this program under its former name, if the name is not chosen by the user.
-    fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, EditFault> {
-        if self.options.name != DEFAULT_NAME {
-            return Ok(None);
-        }
-        let spot = Spot { table: client.table, name: FORMER_NAME };
-        let entry = edit::read(client.format, source, spot)?;
-        Ok(entry.filter(|entry| self.ours.has(client, FORMER_NAME, entry)))
     }
 
     fn spot(&self, client: &Client) -> Spot<'_> {
@@ -266,10 +238,8 @@ impl Planner<'_> {
             candidates.iter().map(|path| file_at(self.places, self.options.owner, path)).collect();
         let found = found?;
         let has_entry = |(_, text): &&Candidate| {
-            text.as_deref().is_some_and(|text| {
-                let entry = edit::read(client.format, text, self.spot(client));
-                matches!(entry, Ok(Some(_))) || matches!(self.former(client, text), Ok(Some(_)))
-            })
+            text.as_deref()
+                .is_some_and(|text| matches!(edit::read(client.format, text, self.spot(client)), Ok(Some(_))))
         };
         let there = found.iter().find(has_entry).or_else(|| found.iter().find(|(_, text)| text.is_some()));
         there.or(found.last()).cloned().ok_or_else(|| no_file(client, self.options.owner))
