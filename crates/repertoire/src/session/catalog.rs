@@ -94,8 +94,8 @@ impl Session {
         }
     }
 
-    /// Records the tokens of tools and catalog, in this order, that a prompt cache loses when the session goes
-    /// on from `before` to `after`.
+    /// Records the tokens of tools and catalog, in this order, that a prompt cache loses when the session
+    /// goes on from `before` to `after`.
     fn account(&self, before: &Snapshot, after: &Snapshot) {
         if before.number() == after.number() || self.library().resources().sinks.is_empty() {
             return;
@@ -181,8 +181,8 @@ impl Session {
         self.tools_beside(self.catalog_is_cut)
     }
 
-    /// Returns the definitions of the tools, for a host that writes the catalog itself and leaves descriptions
-    /// or names out of it if `catalog_is_cut`.
+    /// Returns the definitions of the tools, for a host that writes the catalog itself and leaves
+    /// descriptions or names out of it if `catalog_is_cut`.
     pub fn tools_beside(&self, catalog_is_cut: bool) -> Arc<[Definition]> {
         self.follow();
         let pinned = Arc::clone(&self.state().pinned);
@@ -259,7 +259,7 @@ impl Session {
         self.context().look().await;
         let told = self.state().announce(&newest);
         let delta = match &told {
-            Some(told) => Delta::between(&self.described(told), &self.described(&newest)),
+            Some(told) => Delta::between(&self.lookup().described(told), &self.lookup().described(&newest)),
             None => Delta::default(),
         };
         let text = delta.edited(self.context().edited()).render(&self.options().tools.names.load);
@@ -287,11 +287,6 @@ impl Session {
         let described: Vec<(&str, &str)> =
             skills.iter().map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
         Note { text: for_files(&described, &self.options().tools.names.load), snapshot: snapshot.number() }
-    }
-
-    fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {
-        let offered = self.lookup().offered(snapshot);
-        offered.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect()
     }
 
     /// Reloads the library, in every [`ReloadMode`](crate::ReloadMode), renders catalog and tools again, and returns the catalog.

@@ -12,6 +12,7 @@ use super::options::DenyStyle;
 use crate::prompt::Agent;
 use crate::registry::{Entry, PinnedEntry, Snapshot, VisibleSkills, holder, nearest_among, respelled};
 use crate::searcher::{SearchHit, SearchRequest, Visibility};
+use crate::task::{Task, TaskRanking};
 use crate::tool::{CallFailure, EventDetails, quoted};
 use crate::{Error, ErrorKind};
 
@@ -286,6 +287,28 @@ impl<'a> SkillLookup<'a> {
     pub(super) fn is_scoped(&self) -> bool {
         self.session.agent().is_some() || !self.session.ceilings.is_empty()
     }
+
+    /// Returns the skills that [`Session::search`] finds in the order of the library's reranker.
+    pub(crate) async fn search_reranked(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        request: &SearchRequest,
+    ) -> Vec<SearchHit> {
+        let visible = self.visible_skills(snapshot);
+        let visibility = if self.is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
+        self.session.library().search_reranked(snapshot, request, visibility).await
+    }
+
+    /// Ranks the skills of `snapshot` for `task`.
+    pub(super) async fn rank_for_task(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
+        let visible = self.visible_skills(snapshot);
+        self.session.library().rank_for_task(snapshot, task, Visibility::Of(&visible)).await
+    }
+
+    /// Returns the names and descriptions of the skills that are offered.
+    pub(super) fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {
+        self.offered(snapshot).map(|entry| (entry.name().as_str(), &*entry.document.description)).collect()
+    }
 }
 
 impl Session {
@@ -295,17 +318,6 @@ impl Session {
         let visible = self.lookup().visible_skills(snapshot);
         let visibility = if self.lookup().is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
         self.library().search(snapshot, request, visibility).await
-    }
-
-    /// Returns the same in the order of the library's reranker.
-    pub(crate) async fn search_reranked(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        request: &SearchRequest,
-    ) -> Vec<SearchHit> {
-        let visible = self.lookup().visible_skills(snapshot);
-        let visibility = if self.lookup().is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
-        self.library().search_reranked(snapshot, request, visibility).await
     }
 
     /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::catalog::PinnedCatalog;
 use super::open::Session;
 use crate::registry::Snapshot;
-use crate::searcher::Visibility;
 use crate::task::{Task, TaskRanking};
 
 impl Session {
@@ -48,7 +47,7 @@ impl Session {
         let is_of_use = !task.is_blank() && !self.library().resources().sinks.is_empty();
         let foreseen = if is_of_use {
             // Skills are loaded from the newest snapshot, whatever the catalog shows.
-            Some(Arc::new(self.rank(&self.registry().snapshot(), &task).await))
+            Some(Arc::new(self.lookup().rank_for_task(&self.registry().snapshot(), &task).await))
         } else {
             None
         };
@@ -83,14 +82,9 @@ impl Session {
             }
             Arc::clone(&state.pinned)
         };
-        let ranking = Arc::new(self.rank(&pinned, task).await);
+        let ranking = Arc::new(self.lookup().rank_for_task(&pinned, task).await);
         let mut state = self.state();
         let ranking = if Arc::ptr_eq(&state.pinned, &pinned) { state.remember(ranking) } else { ranking };
         (pinned, ranking)
-    }
-
-    async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
-        let visible = self.lookup().visible_skills(snapshot);
-        self.library().rank_for_task(snapshot, task, Visibility::Of(&visible)).await
     }
 }

@@ -60,7 +60,7 @@ async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
     // Models make tags up; one that no skill has would hide every skill.
     let is_known = session.lookup().offered(&snapshot).any(|entry| request.admits(entry));
     let ignored_tag = if is_known { None } else { request.tag.take().as_deref().map(quoted) };
-    let hits = session.search_reranked(&snapshot, &request).await;
+    let hits = session.lookup().search_reranked(&snapshot, &request).await;
     let active = session.context().loaded();
     let price = |text: &str| session.loads().price(text);
     let entries: Vec<&Entry> = hits.iter().map(|hit| &*hit.entry).collect();
