@@ -57,7 +57,8 @@ pub fn begin(installation: &Installation, store: &LazyStore) -> Result<WriterLoc
     change::begin(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }
 
-/// Carries out `change`, all of it or nothing, and records it in `store` with [`record_versions`]. Returns notes for the user.
+/// Carries out `change`, all of it or nothing, and records the states of skills that it found or made as
+/// versions in `store`. Returns notes for the user.
 ///
 /// Fails with [`ErrorKind::Changed`] if a skill or the lock is not as the change expects.
 pub fn apply(
@@ -80,21 +81,34 @@ pub fn apply(
     let unrecorded = change::apply(lock, &installation.change_place(), store, &steps)?;
     let unrecorded = unrecorded.map(|error| format!("this change cannot be undone: {}", error.chain()));
     let mut notes: Vec<String> = note.into_iter().chain(unrecorded).collect();
-    if let Err(error) = record_versions(installation, store, change) {
+    // The change has stored the files.
+    let (_, versions) = versions(installation, change);
+    if !versions.is_empty()
+        && let Err(error) = store.get().and_then(|store| store.add_versions(&versions))
+    {
         notes.push(format!("the new versions of the skills are not recorded: {}", error.chain()));
     }
     Ok(notes)
 }
 
-/// Records the states of skills that `change` found or made as versions in `store`, unless they are too large for that.
+/// Records the states of skills that `change` found or made as versions in another store, with their files.
 pub fn record_versions(
     installation: &Installation,
     store: &LazyStore,
     change: &Change,
 ) -> Result<(), repertoire::Error> {
-    if change.skills.is_empty() {
+    let (skills, versions) = versions(installation, change);
+    if versions.is_empty() {
         return Ok(());
     }
+    let store = store.get()?;
+    put_skills(&*store, &skills)?;
+    store.add_versions(&versions)
+}
+
+/// Returns the states of skills that `change` found or made, and their versions, unless they are too large
+/// for that.
+fn versions<'c>(installation: &Installation, change: &'c Change) -> (Vec<&'c SkillFiles>, Vec<NewVersion>) {
     let time = SystemTime::now();
     let directory = installation.skills.canonicalize().unwrap_or_else(|_| installation.skills.clone());
     let (mut skills, mut versions) = (Vec::new(), Vec::new());
@@ -117,9 +131,7 @@ pub fn record_versions(
             skills.push(files);
         }
     }
-    let store = store.get()?;
-    put_skills(&*store, &skills)?;
-    store.add_versions(&versions)
+    (skills, versions)
 }
 
 /// Returns the lock files with their texts before and after `change`, the lock of Repertoire last, and a note
