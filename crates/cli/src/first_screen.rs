@@ -90,12 +90,12 @@ fn state(workspace: &Workspace) -> Vec<String> {
     }
     let clients = clients(workspace, &library);
     let mut lines = vec![format!("{}.{}", count(active, "skill"), clients_in_words(&clients))];
-    // As `rep doctor` counts them.
+    // As `rep doctor` counts them; it looks at more, which takes longer.
     let has = |state| usize::from(library.snapshot.entries().iter().any(|entry| entry.state == state));
     let of_skills = has(State::Quarantined) + has(State::Shadowed) + library.problems.len();
     let to_do = of_skills + clients.iter().filter(|it| it.advice.is_some()).count();
     if to_do > 0 {
-        lines.push(format!("{} to do: `rep doctor`", count(to_do, "thing")));
+        lines.push(format!("At least {} to do: `rep doctor`", count(to_do, "thing")));
     }
     lines
 }

@@ -94,7 +94,6 @@ fn needs_whole_changes(command: &Command) -> bool {
             | Sync(_)
             | Remove(_)
             | Undo(_)
-            | Connect(_)
             | Link(_)
             | Adopt(_)
             | Disable(_)
@@ -107,9 +106,10 @@ fn needs_whole_changes(command: &Command) -> bool {
         command,
         Serve(_) | Dashboard(_) | Session(_) | Agent(_) | Call(_) | Run(_) | Catalog(_) | Prompt(_)
     );
+    let connects = matches!(command, Connect(args) if !args.names_no_client());
     let fixes_skills = matches!(command, Check(args) if args.fixes());
     let restores_a_version = matches!(command, History(args) if args.restores());
-    changes_files || fixes_skills || restores_a_version || serves_models
+    changes_files || connects || fixes_skills || restores_a_version || serves_models
 }
 
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.

@@ -41,8 +41,10 @@ const OLD_OPTIONS: &[(&str, &str)] = &[
     ("--agent", "--client"),
     ("--check", "--dry-run"),
     ("--print", "--dry-run"),
+    ("--result", "--render"),
     ("--to project", "--project"),
     ("--to user", "--user"),
+    ("--to", "--dir"),
     ("--undo", "undo"),
     ("--write", "--yes"),
 ];
@@ -185,6 +187,8 @@ mod tests {
             ("disable pdf --agent codex", "--agent", "rep disable pdf --client codex"),
             ("connect --undo cursor --yes", "--undo", "rep undo"),
             ("migrate roles x --write", "--write", "rep migrate roles x --yes"),
+            ("migrate roles x --to skills", "--to", "rep migrate roles x --dir skills"),
+            ("serve --stdio --result json", "--result", "rep serve --stdio --render json"),
         ] {
             assert_eq!(now(old, option).as_deref(), Some(expect));
         }

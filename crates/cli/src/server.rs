@@ -63,7 +63,7 @@ pub(crate) struct ServeArgs {
     agent: Option<String>,
     /// The format of tool results
     #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
-    result: Option<String>,
+    render: Option<String>,
     /// Offer no tools
     #[arg(long)]
     no_tools: bool,
@@ -73,8 +73,8 @@ pub(crate) struct ServeArgs {
     /// Do not offer the Skills extension
     #[arg(long)]
     no_extension: bool,
-    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every
-    /// address with --exec or --allow-write
+    /// Ask HTTP clients for the token in this file, which is needed at an address that others can reach, and
+    /// at every address with --exec or --allow-write
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Ask every HTTP client for a token, also on a loopback address; those of `rep team token` are accepted on every address
@@ -89,7 +89,8 @@ pub(crate) struct ServeArgs {
     /// The address that people reach the HTTP server at if a proxy is in front of it, such as https://skills.example.com
     #[arg(long, value_name = "URL", conflicts_with = "stdio")]
     public_url: Option<String>,
-    /// Let people decide about proposals, restore versions and switch skills on the pages; every address needs a token then
+    /// Let people decide about proposals, restore versions and switch skills on the pages; then every address
+    /// needs a token
     #[arg(long, conflicts_with = "stdio")]
     allow_write: bool,
     /// Serve no pages and no JSON API over HTTP
@@ -265,7 +266,7 @@ fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
     let mut options = McpOptions::default();
     options.tools = settings.mcp_tools && !args.no_tools;
     options.extension = settings.mcp_extension && !args.no_extension;
-    options.result = args.result.as_deref().and_then(Render::parse).unwrap_or(settings.mcp_result);
+    options.result = args.render.as_deref().and_then(Render::parse).unwrap_or(settings.mcp_result);
     let (here, home) = (workspace.env.working_directory(), workspace.env.home());
     // Some applications start servers in the home directory, which is not a project.
     let is_home = home.as_ref().is_some_and(|home| home.canonicalize().ok() == here.canonicalize().ok());

@@ -213,7 +213,7 @@ fn a_project_file_is_bounded() {
     1 | roots = ["in", "../outside"]
       |                ^^^^^^^^^^^^
       |
-      = help: put it in your user configuration instead, or pass it with --root
+      = help: put it in your user configuration instead, or name it on the command line
 
     error: `packs.directories` of a project's file may not lead out of [DIR]/project
      --> [DIR]/project/repertoire.toml:4:16
@@ -221,7 +221,7 @@ fn a_project_file_is_bounded() {
     4 | directories = ["/etc"]
       |                ^^^^^^
       |
-      = help: put it in your user configuration instead, or pass it with --root
+      = help: put it in your user configuration instead, or name it on the command line
 
     error: `requires.max_tokens` of a project's file may be at most 8000
      --> [DIR]/project/repertoire.toml:7:14

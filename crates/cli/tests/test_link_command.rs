@@ -217,7 +217,7 @@ fn links_to_missing_skills_are_reported() {
     fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
     let told = told();
     assert!(told.contains("1 link leads nowhere: .claude/skills/beta\n"), "{told}");
-    assert!(told.contains("or all of them with `rep undo`"), "{told}");
+    assert!(told.contains("by their number in `rep undo --list`"), "{told}");
 }
 
 #[cfg(unix)]

@@ -83,7 +83,7 @@ fn without_consent_the_plan_says_that_nothing_was_changed() {
 #[test]
 fn skills_are_written_once_and_are_strictly_sound() {
     let sandbox = with_roles();
-    let migrate = ["migrate", "roles", "templates/roles", "--to", "templates/skills", "--yes"];
+    let migrate = ["migrate", "roles", "templates/roles", "--dir", "templates/skills", "--yes"];
     assert_eq!(sandbox.run(&migrate).code, 0);
     assert_eq!(sandbox.read("templates/skills/qa/references/task-prompt.md"), "Test {{ what }}.\n");
     assert_eq!(sandbox.read("templates/roles/qa/task_prompt.md"), "Test {{ what }}.\n");

@@ -98,7 +98,7 @@ fn flags_and_keys_limit_the_offered_features_and_skills() {
     let load = json!({"name": "load_skill", "arguments": {"name": "beta"}});
     let list = request(4, "tools/list", json!({}));
     let messages = [initialize(), request(2, "skills/list", json!({})), request(3, "tools/call", load), list];
-    let found = answers(&sandbox, &["--agent", "narrow", "--result", "json"], &messages);
+    let found = answers(&sandbox, &["--agent", "narrow", "--render", "json"], &messages);
     let catalog = found[3]["result"]["tools"].to_string();
     assert!(catalog.contains("<name>beta</name>") && !catalog.contains("alpha"), "{catalog}");
     assert_eq!(found[1]["error"]["code"], -32601);
@@ -139,7 +139,7 @@ fn b18_b26_to_b33_role_packs_get_json_objects_over_mcp() {
     assert_eq!((&found["reference_content"], &found["body"]), (&json!("one\n"), &json!("")));
     assert_eq!(found["version"], "1.0.0");
     assert!(results[2]["structuredContent"]["error"].is_string(), "{}", results[2]);
-    let flags = ["--profile", "bernstein", "--result", "markdown"];
+    let flags = ["--profile", "bernstein", "--render", "markdown"];
     let (_, results) = tools_and_results(&sandbox, &flags, &calls[..1]);
     assert_eq!(results[0].get("structuredContent"), None, "an explicit form wins");
 }

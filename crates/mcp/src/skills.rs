@@ -170,10 +170,7 @@ pub(crate) fn withheld_message(uri: &str, reasons: &[repertoire::Diagnostic]) ->
     let uri = repertoire_model::text::shorten(uri, 200);
     match reasons.first() {
         Some(reason) => {
-            format!(
-                "the skill at {uri} is not served: {} ({}); see `rep check --publish`",
-                reason.message, reason.rule
-            )
+            format!("the skill at {uri} is not served: {} ({})", reason.message, reason.rule)
         }
         None => format!("the skill at {uri} is gone"),
     }

@@ -6,7 +6,7 @@ use repertoire_clients::connect::{
     ClientFiles, OwnEntries, broken_files, connections, offered_names, present,
 };
 use repertoire_clients::link;
-use repertoire_model::text::count;
+use repertoire_model::text::{count, list};
 
 use super::checks::{Checks, MAX_NAMED};
 use crate::explain::first_of;
@@ -23,7 +23,7 @@ impl Checks {
                 count(links.len(), "link"),
                 first_of(&links, MAX_NAMED, "more")
             );
-            let hint = "their skills are gone; remove the links, or all of them with `rep undo`";
+            let hint = "their skills are gone: take the links back by their number in `rep undo --list`";
             self.add(Status::Warn, "link", message, Some(hint));
         }
     }
@@ -79,10 +79,20 @@ impl Checks {
         let connections = connections(&OwnEntries::new(&places), &places);
         let (names, present) = (offered_names(&library.snapshot), present(&places, &connections));
         let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
+        // Clients with one advice are one thing to do.
+        let mut advice: Vec<(String, String, Vec<&str>)> = Vec::new();
         for client in present.iter().filter(|client| places.is_there(client)) {
-            if let Some((message, hint)) = files.read_twice(client, &names, &present) {
-                self.add(Status::Warn, "client", message, Some(&hint));
+            let Some((message, hint)) = files.read_twice(client, &names, &present) else { continue };
+            match advice.iter_mut().find(|(_, other, _)| *other == hint) {
+                Some((.., others)) => others.push(client.title()),
+                None => advice.push((message, hint, Vec::new())),
             }
+        }
+        for (mut message, hint, others) in advice {
+            if !others.is_empty() {
+                message += &format!("; so do {}", list(&others));
+            }
+            self.add(Status::Warn, "client", message, Some(&hint));
         }
     }
 }

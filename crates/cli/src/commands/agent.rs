@@ -35,9 +35,9 @@ use crate::wire::{ExecRequest, Workspace, report};
 
 /// Gives a task to a model whose only tools are skills
 ///
-/// As in `rep agent "Which month sold most in data/sales.csv?"`. The model gets the catalog, loads the skills
-/// that fit, and calls their tools in the sandbox. There is no shell and no editor. Without a task it is a
-/// conversation. `/name` at the start of a message and `$name` anywhere load a skill. The answer goes to
+/// For example: `rep agent "Which month sold most in data/sales.csv?"`. The model gets the catalog, loads the
+/// skills that fit, and calls their tools in the sandbox. There is no shell and no editor. Without a task it
+/// is a conversation. `/name` at the start of a message and `$name` anywhere load a skill. The answer goes to
 /// standard output, everything else to standard error. The conversation is saved, and --resume continues it.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
@@ -46,7 +46,7 @@ pub(crate) struct AgentArgs {
     /// The task; without one, messages are read from standard input, one per line
     #[arg(value_name = "TASK")]
     task: Option<String>,
-    /// Be this agent of the configuration
+    /// Act as this agent of the configuration
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
     #[command(flatten)]

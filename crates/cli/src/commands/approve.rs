@@ -33,7 +33,7 @@ pub(crate) struct ApproveArgs {
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<String>,
     /// Approve without asking
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
     /// List the approved skills, and say which have changed since
     #[arg(long, conflicts_with_all = ["name", "tools", "yes"])]

@@ -46,10 +46,10 @@ pub(crate) struct CatalogArgs {
     /// does not need are left out, and the catalog says how many.
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
-    /// Choose which of the other skills get their turn: any number, the next one for the next skills
+    /// Choose which of the other skills get their turn: each number shows the next few
     ///
-    /// A share of the budget goes to all skills by turns, so that each is shown at some time. The catalog is
-    /// the same for the same number.
+    /// A part of the budget goes to all skills by turns, so that each is shown at some time. The same number
+    /// always gives the same catalog.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "task")]
     epoch: u64,
     /// Put this skill first and mark it as the primary one

@@ -30,8 +30,8 @@ const OPEN_TIME: Duration = Duration::from_secs(10);
 ///
 /// The page is served at a free port of this machine, for as long as the command runs, and cannot be reached
 /// from other machines. The printed address opens it in any of your browsers. Other accounts and programs of
-/// this machine cannot see it without that address. It shows the same library as the other commands.
-/// https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/dashboard.md tells more.
+/// this machine cannot see it without that address. It shows the same library as the other commands. See
+/// https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/dashboard.md.
 #[derive(Debug, Args)]
 pub(crate) struct DashboardArgs {
     /// Do not open the browser; print the address only

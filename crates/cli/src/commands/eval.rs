@@ -29,8 +29,8 @@ enum Measure {
     /// as search_skills would ask it. One that should trigger is a hit when its skill comes first, and shown when it is
     /// among the first K; one that should not is a false trigger when the skill comes first.
     ///
-    /// Exits with 1 when a rate over all queries is worse than asked for, when there is nothing to tell it
-    /// by, or when a rate was asked for and not all evals were understood.
+    /// Exits with 1 when a rate over all queries is worse than asked for, when there is no query to measure
+    /// it with, or when a rate was asked for and not all evals were understood.
     Triggers(triggers::TriggersArgs),
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct HistoryArgs {
     /// List the versions that `rep publish` put into this store: postgres://user@host/database or the path of a SQLite file
     #[arg(long, value_name = "URL", conflicts_with_all = ["diff", "restore"])]
     store: Option<String>,
-    /// Show what changed from one version to another; without the newer one, to the files as they are now;
-    /// without any, since the newest
+    /// Show what changed between two versions; with one, from it to the files as they are now; without any,
+    /// since the newest
     #[arg(long, value_name = "VERSION", num_args = 0..=2, conflicts_with = "restore")]
     diff: Option<Vec<u64>>,
     #[command(flatten)]

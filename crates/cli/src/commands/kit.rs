@@ -49,7 +49,7 @@ pub(crate) struct UseArgs {
         add = kit_names()
     )]
     kits: Vec<String>,
-    /// Use no kit, so that all skills are there again
+    /// Use no kit: all skills are back
     #[arg(long, conflicts_with = "kits")]
     none: bool,
     /// Print the command that makes the choice for a POSIX shell, to be given to `eval`
@@ -74,8 +74,11 @@ pub(crate) struct NewArgs {
     )]
     skills: Vec<String>,
     /// Write the project's repertoire.toml, for everybody who works on it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "user")]
     project: bool,
+    /// Write the user's configuration file, which is the default
+    #[arg(long)]
+    user: bool,
 }
 
 #[derive(Serialize)]
@@ -148,7 +151,7 @@ fn make(ui: &mut Ui, workspace: &Workspace, args: &NewArgs) -> Result<Exit, CliE
     let (skills, owner) = (skills?, Owner::user_if(!args.project));
     let site = ChangeSite::of(&workspace.env, owner)?;
     let lock = site.begin()?;
-    let mut file = disabled_list(workspace, args.project.then_some(owner))?;
+    let mut file = disabled_list(workspace, (args.project || args.user).then_some(owner))?;
     let path = file.path().display().to_string();
     if workspace.settings.kits.contains_key(name) || !file.add_kit(name, &skills) {
         return Err(

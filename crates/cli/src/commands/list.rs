@@ -28,9 +28,9 @@ const DIGEST_CHARS: usize = "sha256:".len() + 12;
 
 /// Lists the skills
 ///
-/// Shows every active skill, the clients on this machine that get it (`+2` for two more), and the source it comes from; `!` marks
-/// one with findings. Two skills of one name are never merged: the first source wins, and the other is shown by --all.
-/// Instructions and files are not checked; `rep check` does that.
+/// Shows every active skill, the clients on this machine that get it (`+2` for two more), and the source it
+/// comes from; `!` marks one with findings. Two skills of one name are never merged: the first source wins,
+/// and the other is shown by --all. Instructions and files are not checked; `rep check` does that.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only these skills, as NAME or as SOURCE:NAME, in whatever state
@@ -143,7 +143,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result
         ui.write_json(&document)?;
     } else {
         if !rows.is_empty() {
-            table(workspace, &rows, args, ui.width() / CLIENTS_OF_LINE).write(ui)?;
+            table(ui, workspace, &rows, args).write(ui)?;
         }
         let meant = library.snapshot.entries().iter().filter(|entry| is_meant(entry)).collect();
         summary(ui, workspace, &library, meant, args)?;
@@ -186,7 +186,7 @@ fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
-fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs, clients_width: usize) -> Table<'a> {
+fn table<'a>(ui: &Ui, workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
     let has_disabled =
         rows.iter().any(|row| row.entry.state == State::Disabled || !row.disabled_for.is_empty());
     let mut columns = vec![("NAME", Align::Left, Some(Style::Name))];
@@ -244,14 +244,15 @@ fn table<'a>(workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArgs, client
             table.cell(digest.chars().take(DIGEST_CHARS).collect::<String>());
         }
         if has_clients {
-            table.cell(in_ids(clients, clients_width));
+            table.cell(in_ids(clients, ui.width() / CLIENTS_OF_LINE));
         }
         table.cell(short_source(&entry.source));
         if has_disabled {
             let by_clients = format!("switches of {}", disabled_for.join(", "));
             let by_clients = (!disabled_for.is_empty()).then_some(by_clients);
             let everywhere = Some(workspace.disabled_where(entry)).filter(|by| !by.is_empty());
-            table.cell(everywhere.into_iter().chain(by_clients).collect::<Vec<_>>().join(" and "));
+            let by: Vec<String> = everywhere.into_iter().chain(by_clients).collect();
+            table.cell(ui.shown(&by.join(" and ")));
         }
         match origins {
             None => table.cell(&*entry.document.description),

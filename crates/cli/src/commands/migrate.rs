@@ -47,7 +47,7 @@ struct RolesArgs {
     directory: PathBuf,
     /// Make the skills in this directory; by default, in the project's .agents/skills
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    to: Option<PathBuf>,
+    dir: Option<PathBuf>,
     /// Divide each role: its knowledge becomes a skill, the role stays a prompt, and an agent with both goes to repertoire.toml
     #[arg(long)]
     split: bool,
@@ -149,7 +149,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &MigrateArgs) -> Res
     let Layout::Roles(args) = &args.layout;
     let env = &workspace.env;
     let directory = env.working_directory().join(&args.directory);
-    let to = args.to.as_ref().map_or_else(|| new_skill_place(env), |to| env.working_directory().join(to));
+    let to = args.dir.as_ref().map_or_else(|| new_skill_place(env), |to| env.working_directory().join(to));
     let found = read_roles(&directory).map_err(|error| match error.kind() {
         ErrorKind::FileNotFound => CliError::no(format!("there is no directory {}", directory.display()))
             .hint("name the directory whose sub-directories are the roles"),

@@ -21,7 +21,7 @@ use crate::complete::skill_names;
 use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::place_args::PlaceArgs;
-use crate::ui::{Consent, Style, Ui};
+use crate::ui::{Consent, Style, Ui, wrap_indented};
 use crate::wire::{Library, Workspace, shell_word};
 
 /// Removes skills
@@ -102,7 +102,8 @@ fn remove(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let shown = files[..files.len().min(MAX_FILES_SHOWN)].join(", ");
         ui.write_planned(None, &format!("{}: {}", removal.name, skill.installers))?;
-        ui.write_planned(None, &format!("  files: {shown}{more}"))?;
+        let files = wrap_indented(&format!("files: {shown}{more}"), ui.width(), "  ".len());
+        files.lines().try_for_each(|line| ui.write_planned(None, &format!("  {line}")))?;
         removals.push(removal);
     }
     let loss = removals.iter().find_map(|removal| Some((&removal.name, removal.loss.as_ref()?)));

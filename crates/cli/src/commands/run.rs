@@ -37,8 +37,9 @@ const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"coun
 
 /// Runs a tool or a script of a skill, in the sandbox that agents have
 ///
-/// As in `rep run git git_status` and `rep run docs --script scripts/check-links.sh -- README.md`. The skill must be approved,
-/// see `rep approve`. The output of the tool is printed; on failure it goes to standard error, and the exit code is 1.
+/// For example: `rep run git git_status`, or `rep run docs --script scripts/check-links.sh -- README.md`. The
+/// skill must be approved, see `rep approve`. The output of the tool is printed; on failure it goes to
+/// standard error, and the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// The skill

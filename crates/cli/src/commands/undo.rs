@@ -13,16 +13,17 @@ use crate::wire::Workspace;
 
 /// Takes back the last change
 ///
-/// That is the last one of this project or of the user's own files, by connect, link, adopt, add, update, remove, disable, a
-/// switch on the page or an approved proposal that wrote files here; the next `rep undo` takes back the one before. Files that
-/// are as the change left them get every byte back, and files that it made go. In a client's configuration that was changed
-/// since, only the entry or the switch is taken out; any other file that was changed since is named, and nothing is done.
-/// Connections, links, gathered copies and switches can be taken back for ever, the rest for 30 days and up to 50 changes.
+/// That is the last one of this project or of the user's own files, by connect, link, adopt, add, update,
+/// remove, disable, a switch on the page or an approved proposal that wrote files here; the next `rep undo`
+/// takes back the one before. Files that are as the change left them get every byte back, and files and
+/// directories that it made go. In a client's configuration that was changed since, only the entry or the
+/// switch is taken out; any other file that was changed since is named, and nothing is done. Connections,
+/// links, gathered copies and switches can be taken back for ever, the rest for 30 days and up to 50 changes.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
     /// The number of the change, as --list has it now
     ///
-    /// Numbers count from the newest change, so every change and every `rep undo` gives the older ones others.
+    /// Numbers count from the newest change: every change and every `rep undo` renumbers the older ones.
     #[arg(value_name = "N", conflicts_with = "list")]
     number: Option<usize>,
     /// List all changes with their places, and every connection, link and gathered skill

@@ -47,10 +47,11 @@ pub(crate) struct UpdateArgs {
     /// removed stay and do not count
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Put copies in place whose conflicts are resolved
+    /// Put in place the copies whose conflicts are resolved
     #[arg(long, conflicts_with = "dry_run")]
     resolved: bool,
-    /// With --resolved: also accept unchanged files of the copy that could not be merged and have no conflict markers
+    /// With --resolved: also accept files of the copy that could not be merged, have no conflict markers and
+    /// were not edited
     #[arg(long, requires = "resolved")]
     force: bool,
     /// Take over the new names of skills that their source renamed

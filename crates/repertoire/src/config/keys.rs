@@ -362,7 +362,7 @@ pub const KEYS: &[Key] = &[
     key!("subagent.inherit" words of Inherit, subagent_inherit, None, "The things that an agent passes on to agents that it starts: nothing, the limits of its catalog, or these and the loaded skills."),
     key!("mcp.tools" ValueKind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" ValueKind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),
-    key!("mcp.result" words of Render, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
+    key!("mcp.result" words of Render, mcp_result, Some("serve --render"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
     key!("http.allow_hosts" ValueKind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" ValueKind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
     key!("http.limits" fields LIMIT_KEYS of ValueKind::Number(0, LARGE), Number, number, [http_requests, http_kilobytes, http_runs],

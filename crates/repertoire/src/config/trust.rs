@@ -85,7 +85,7 @@ impl FileTrust {
         (!lies_within(path, boundary)).then(|| {
             (
                 format!("`{name}` of a project's file may not lead out of {}", boundary.display()),
-                format!("{HELP}, or pass it with --root"),
+                format!("{HELP}, or name it on the command line"),
             )
         })
     }

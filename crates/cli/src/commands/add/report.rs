@@ -145,7 +145,8 @@ fn shortened(ui: &mut Ui, what: &str, items: &[&str]) -> Result<(), CliError> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    writeln!(ui.out(), "  {what}: {}{more}", shown.join(", "))?;
+    let line = wrap_indented(&format!("{what}: {}{more}", shown.join(", ")), ui.width(), "    ".len());
+    writeln!(ui.out(), "  {line}")?;
     Ok(())
 }
 

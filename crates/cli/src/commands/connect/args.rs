@@ -29,8 +29,11 @@ pub(crate) struct ConnectArgs {
     #[arg(long, conflicts_with = "clients")]
     pub(super) all: bool,
     /// Write to the project's configuration instead of the user's
+    #[arg(long, conflicts_with = "user", requires = "chosen")]
+    project: bool,
+    /// Write to the user's configuration, which is the default
     #[arg(long, requires = "chosen")]
-    pub(super) project: bool,
+    user: bool,
     /// The name of the entry
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = server_name)]
     pub(super) name: String,
@@ -56,13 +59,13 @@ pub(crate) struct ConnectArgs {
 
 impl ConnectArgs {
     /// Returns `true` if the clients are to be shown.
-    pub(super) fn names_no_client(&self) -> bool {
+    pub(crate) fn names_no_client(&self) -> bool {
         !self.all && self.clients.is_empty()
     }
 
     /// Returns whose configuration is written.
     pub(super) fn owner(&self) -> Owner {
-        if self.project { Owner::Project } else { Owner::User }
+        Owner::user_if(self.user || !self.project)
     }
 
     /// Returns the entry that is meant.

@@ -29,7 +29,7 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> 
             words if words.is_empty() => "no skills".to_owned(),
             words => words,
         };
-        let to_do = to_do(client).map(|words| format!("; {}", ui.shown(&words))).unwrap_or_default();
+        let to_do = to_do(client).map(|words| format!("; {words}")).unwrap_or_default();
         writeln!(ui.out(), "{title}: {skills}{to_do}")?;
     }
     Ok(Exit::Success)
@@ -41,5 +41,5 @@ fn to_do(client: &ClientView) -> Option<String> {
     if client.connected.is_none() && can_connect && client.count(SkillWay::None) > 0 {
         return Some(format!("run `rep connect {}`", client.id));
     }
-    client.advice.as_ref().map(|advice| advice.hint.clone())
+    client.advice.as_ref().map(|_| "see `rep doctor`".to_owned())
 }

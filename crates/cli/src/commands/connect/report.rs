@@ -53,8 +53,10 @@ pub(super) fn write(
             ConnectState::Planned | ConnectState::Failed => {}
         }
     }
-    if outcomes.iter().any(|outcome| outcome.state == ConnectState::Connected) {
-        ui.hint("restart the client to see the skills")?;
+    match outcomes.iter().filter(|outcome| outcome.state == ConnectState::Connected).count() {
+        0 => {}
+        1 => ui.hint("restart the client to see the skills")?,
+        _ => ui.hint("restart the clients to see the skills")?,
     }
     Ok(())
 }
