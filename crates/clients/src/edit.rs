@@ -99,9 +99,9 @@ pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<Strin
     verified(format, bom, after, &expect, spot)
 }
 
-/// Returns `text` with just the keys of `wanted` in the entry at `spot`, which has the keys of `existing` if it
-/// is there; without the entry if nothing is wanted. Keys that have the wanted value keep their text, except
-/// in YAML.
+/// Returns `text` with just the keys of `wanted` in the entry at `spot`, which has the keys of `existing` if
+/// it is there; without the entry if nothing is wanted. Keys that have the wanted value keep their text,
+/// except in YAML.
 fn set(
     format: Format,
     text: &str,

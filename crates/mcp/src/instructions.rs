@@ -20,8 +20,8 @@ const MAX_TRIES: usize = 6;
 /// Each attempt reduces the budget by at least one part in this many.
 const STEPS: usize = 16;
 
-/// Clients that show the model a server's instructions, by the names that they introduce themselves with, and the
-/// length that they do not truncate: the end of the text says how to find other skills.
+/// Clients that show the model a server's instructions, by the names that they introduce themselves with, and
+/// the length that they do not truncate: the end of the text says how to find other skills.
 const INSTRUCTED_CLIENTS: &[(&str, usize)] = &[
     ("claude-code", 4_000),
     ("codex-mcp-client", usize::MAX),
@@ -114,8 +114,8 @@ impl ClientCatalog {
     }
 }
 
-/// Returns the catalog of `view` for `client`, the same bytes for the same snapshot, and whether it leaves out
-/// descriptions or names; empty if there is not one.
+/// Returns the catalog of `view` for `client`, the same bytes for the same snapshot, and whether it leaves
+/// out descriptions or names; empty if there is not one.
 fn catalog(view: &AgentView, client: Option<&str>, options: &McpOptions) -> (String, bool) {
     let snapshot = view.shared.registry.snapshot();
     // A client is given no prompt of the agent, so the catalog is written as without one.

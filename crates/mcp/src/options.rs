@@ -46,8 +46,8 @@ repertoire_model::options! {
         pub tools: bool = true,
         /// The Skills extension and its resources.
         pub extension: bool = true,
-        /// The format of tool results: Markdown, because clients show structured content to the model as escaped
-        /// JSON. With [`Render::Json`] the result is in the text and in the structured content.
+        /// The format of tool results: Markdown, because clients show structured content to the model as
+        /// escaped JSON. With [`Render::Json`] the result is in the text and in the structured content.
         pub result: Render = Render::Markdown,
         /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
         pub instructions_tokens: usize = INSTRUCTIONS_TOKENS,
@@ -59,8 +59,8 @@ repertoire_model::options! {
         pub own_files: Option<OwnFiles>,
         /// Maximum sessions of one caller over HTTP. One more closes the session that was idle longest.
         pub sessions: usize = 1_024,
-        /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in
-        /// flight. One more closes the session that was idle longest.
+        /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request
+        /// in flight. One more closes the session that was idle longest.
         pub idle_sessions: usize = 128,
         /// Maximum idle sessions of all callers over HTTP. One more closes the session that was idle longest.
         pub all_idle_sessions: usize = 192,

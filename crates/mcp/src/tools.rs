@@ -61,8 +61,8 @@ fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) 
     tool
 }
 
-/// Returns `schema` without `"additionalProperties": false`, which google-genai 3.3 takes for a schema and fails on
-/// (googleapis/python-genai#2393). Calls with unknown arguments are refused all the same.
+/// Returns `schema` without `"additionalProperties": false`, which google-genai 3.3 takes for a schema and
+/// fails on (googleapis/python-genai#2393). Calls with unknown arguments are refused all the same.
 fn published(schema: &Value) -> Value {
     match schema {
         Value::Object(schema) => schema

@@ -169,13 +169,13 @@ crate::options! {
         /// Severities that replace all others; `None` turns a rule off. Rules that [set a skill
         /// aside](RuleId::is_fixed) always speak.
         pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
-        /// The sources and tiers, such as `user`, because of whose skills the registry does not refuse to open: those are set
-        /// aside.
+        /// The sources and tiers, such as `user`, because of whose skills the registry does not refuse to
+        /// open: those are set aside.
         pub tolerated_sources: Vec<String>,
         /// The skills that are switched off for all agents.
         pub disabled: Vec<Pattern>,
-        /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch
-        /// off is reported where another takes its name.
+        /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone
+        /// switch off is reported where another takes its name.
         pub disabled_by_project: Vec<Pattern>,
         /// The skills of the kits that are in use; all others are switched off. `None` if no kit is in use.
         pub kit: Option<Vec<Pattern>>,

@@ -39,8 +39,8 @@ repertoire_model::options! {
     #[derive(Debug, Clone)]
     #[non_exhaustive]
     pub struct ModelClientOptions {
-        /// The client that requests go through. That of the default trusts no certificates, so that it reaches local servers
-        /// only.
+        /// The client that requests go through. That of the default trusts no certificates, so that it
+        /// reaches local servers only.
         pub http: HttpClient,
         /// The address of the service; `None` for that of the provider itself.
         pub base_url: Option<String>,

@@ -296,8 +296,8 @@ impl Env {
         self.get(USER).map(name).or(number)
     }
 
-    /// Returns the user's name for display: [`Env::user_name`], or, if that is a number, the login name or git's
-    /// `user.name`.
+    /// Returns the user's name for display: [`Env::user_name`], or, if that is a number, the login name or
+    /// git's `user.name`.
     pub fn display_name(&self) -> Option<String> {
         let name = self.user_name()?;
         let accounts = text_of(Path::new("/etc/passwd")).unwrap_or_default();

@@ -9,8 +9,8 @@ use repertoire_clients::connect::{Connection, offered_names};
 use super::handle::Workspace;
 use super::library::Library;
 
-/// Returns the names of the skills that the server of `connection` offers: the skills of `library`, unless it is
-/// confined to some directories.
+/// Returns the names of the skills that the server of `connection` offers: the skills of `library`, unless it
+/// is confined to some directories.
 pub fn names_offered_by(
     workspace: &Workspace,
     library: &Library,

@@ -52,8 +52,8 @@ struct Lines {
     indent: usize,
 }
 
-/// Returns the lines of `siblings[index]`; the lines of the last one end before `limit`. Comments and blank lines
-/// after it do not belong to it.
+/// Returns the lines of `siblings[index]`; the lines of the last one end before `limit`. Comments and blank
+/// lines after it do not belong to it.
 fn lines(
     text: &str,
     parsed: &ParsedYaml,

@@ -89,8 +89,8 @@ impl McpSessions {
         sessions
     }
 
-    /// Closes the longest idle sessions if a limit is reached. No other session starts while the returned guard
-    /// is held.
+    /// Closes the longest idle sessions if a limit is reached. No other session starts while the returned
+    /// guard is held.
     ///
     /// The client of a closed session gets 404 and starts a new one.
     pub(super) async fn make_room(&self) -> MutexGuard<'_, ()> {

@@ -28,8 +28,8 @@ crate::options! {
         pub run_script: Option<String>,
         /// The command by which a person approves a skill, before its name, where there is one.
         pub approve: Option<String>,
-        /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its
-        /// own.
+        /// The sentences that say why tools and scripts of skills are not run and what to do about it, where
+        /// the host has its own.
         pub running_off: Option<String>,
         /// The style of errors about unknown skills.
         pub errors: ErrorStyle,

@@ -38,8 +38,8 @@ const JOINER_WEIGHT: usize = 76;
 
 /// The weight of a byte of each [`Kind`], by row, after a byte of each kind, by column, in hundredths of a token.
 ///
-/// Fitted by least squares to 2,600 Markdown files of public skills and 400 files of source code, none below 0.
-/// The columns are filled up to a power of two.
+/// Fitted by least squares to 2,600 Markdown files of public skills and 400 files of source code, none below
+/// 0. The columns are filled up to a power of two.
 static WEIGHTS: [[u8; 16]; 14] = [
     [4, 25, 144, 70, 116, 46, 107, 153, 94, 128, 80, 80, 80, 0, 0, 0],
     [73, 15, 161, 56, 82, 63, 72, 124, 60, 16, 80, 80, 80, 0, 0, 0],

@@ -54,8 +54,8 @@ pub const CLIENT_HOMES: &[ClientHome] = &[
 /// Every client that is known to read skills from files, and the clients that can be connected.
 ///
 /// The first rows are clients that `rep connect` knows; the others, of which it knows some, are those of the
-/// installer `skills` 1.7. Directories of a project that are not hidden, as OpenClaw's `skills`, are left out:
-/// most projects use those names for something else.
+/// installer `skills` 1.7. Directories of a project that are not hidden, as OpenClaw's `skills`, are left
+/// out: most projects use those names for something else.
 #[rustfmt::skip]
 pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("claude-code", "Claude Code", &[".claude/skills"], &["$CLAUDE/skills"], &["$CLAUDE", "$CLAUDE_FILE/.claude.json"]),

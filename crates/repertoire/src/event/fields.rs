@@ -124,8 +124,8 @@ words! {
         ProposalMade "proposal_made",
         /// Proposals were read or decided about.
         ProposalReviewed "proposal_reviewed",
-        /// The catalog or the tools of a session changed; its tokens count the part of the cached prompt that is
-        /// no longer valid.
+        /// The catalog or the tools of a session changed; its tokens count the part of the cached prompt that
+        /// is no longer valid.
         CatalogChanged "catalog_changed",
         /// A skill was switched off or on for all agents.
         SkillSwitched "skill_switched",

@@ -340,8 +340,8 @@ impl Registry {
         self.provider(entry)?.get(&entry.locator, self.policy()).await?.ok_or_else(gone)
     }
 
-    /// Returns the same as [`Registry::get`], but faster: a `SKILL.md` that did not change since the listing is not
-    /// examined again.
+    /// Returns the same as [`Registry::get`], but faster: a `SKILL.md` that did not change since the listing
+    /// is not examined again.
     pub async fn get_listed(&self, entry: &Entry) -> Result<Skill, Error> {
         match self.listed_text(entry).await {
             Some(text) => Ok(Skill { document: Document::clone(&entry.document), text }),
@@ -370,8 +370,8 @@ impl Registry {
         self.provider(entry)?.digest(&entry.locator).await
     }
 
-    /// Returns `true` if the bundle of the skill's files has this digest. That of a skill in code is made only where
-    /// [`Registry::digest`], which does not cover lazy files, differs.
+    /// Returns `true` if the bundle of the skill's files has this digest. That of a skill in code is made
+    /// only where [`Registry::digest`], which does not cover lazy files, differs.
     pub async fn is_at(&self, entry: &Entry, digest: &Digest) -> Result<bool, Error> {
         Ok(self.digest(entry).await? == *digest || self.bundle(entry).await?.digest() == *digest)
     }

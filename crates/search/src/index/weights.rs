@@ -47,8 +47,8 @@ pub struct Weights {
     pub long_rarity: f32,
     /// The exponent of the number of times that a word is in the query.
     pub repeated: f32,
-    /// The share of the query that a skill has at all, by the rarity of its words. It counts less in small libraries, where
-    /// rarity says little.
+    /// The share of the query that a skill has at all, by the rarity of its words. It counts less in small
+    /// libraries, where rarity says little.
     pub coverage: f32,
     /// The increase of the weight of the first words of a query, where most people say what they want.
     pub beginning: f32,

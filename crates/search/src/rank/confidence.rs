@@ -1,7 +1,7 @@
 //! The confidence that a skill fits a query.
 //!
-//! It is a logistic regression over the features of the first result, fitted to labelled questions in libraries of 10 to 26,000
-//! skills, some of which no skill answers (`bench/README.md`).
+//! It is a logistic regression over the features of the first result, fitted to labelled questions in
+//! libraries of 10 to 26,000 skills, some of which no skill answers (`bench/README.md`).
 
 use repertoire::searcher::MIN_CONFIDENCE;
 
@@ -21,12 +21,12 @@ const CLEAR_LEAD: f32 = 0.3;
 const NEAR: f32 = 0.6;
 /// The cosine below which a skill is about something else.
 const FAR: f32 = 0.35;
-/// The most confidence in a skill that is about something else and claims none of the words, because a long text
-/// shares words with every skill, and in one that excludes more of the words than it claims.
+/// The most confidence in a skill that is about something else and claims none of the words, because a long
+/// text shares words with every skill, and in one that excludes more of the words than it claims.
 const MAX_UNCLAIMED: f32 = 0.45;
 
-/// The weights of the features. Those of the cosine and of claims hold for a small library and fall with the logarithm of the
-/// number of skills: the more there are, the more of them are similar to any query.
+/// The weights of the features. Those of the cosine and of claims hold for a small library and fall with the
+/// logarithm of the number of skills: the more there are, the more of them are similar to any query.
 struct Weights {
     constant: f32,
     cosine: f32,

@@ -37,8 +37,8 @@ repertoire_model::options! {
         pub connections: usize = 1_024,
         /// Maximum open event streams that wait for changes. More get 503.
         pub streams: usize = 512,
-        /// Time between the call to stop and the stop, in which requests are served and `/readyz` answers 503:
-        /// proxies send requests elsewhere meanwhile. Zero for none.
+        /// Time between the call to stop and the stop, in which requests are served and `/readyz` answers
+        /// 503: proxies send requests elsewhere meanwhile. Zero for none.
         pub drain: Duration,
         /// Maximum time for requests in flight to finish when the server stops.
         pub grace: Duration = Duration::from_secs(10),
@@ -74,13 +74,13 @@ repertoire_model::options! {
         pub public_url: Option<String>,
         /// The agent that is served if there are no tokens.
         pub agent: Option<String>,
-        /// Accepted tokens, and the agents and kits that tokens name. Without any token, all clients are served,
-        /// which only loopback addresses allow.
+        /// Accepted tokens, and the agents and kits that tokens name. Without any token, all clients are
+        /// served, which only loopback addresses allow.
         pub access: HttpAccess,
         /// True if every request needs a token, also where there are only those of the store.
         pub needs_token: bool,
-        /// The secret of the one person that the server is for. With it, the server answers with the dashboard
-        /// alone, and only a browser that opened one of the secret's paths.
+        /// The secret of the one person that the server is for. With it, the server answers with the
+        /// dashboard alone, and only a browser that opened one of the secret's paths.
         pub page_secret: Option<PageSecret>,
         /// The store whose tokens are accepted, too.
         pub store: Option<LazyStore>,

@@ -60,8 +60,8 @@ pub enum Resource {
     Bytes(Arc<[u8]>),
     /// The result of a function, which is called when the file is first read.
     ///
-    /// A file that was not read yet has no size, and the digest of the skill does not cover its content. Versions, publications
-    /// and the Skills extension read all files.
+    /// A file that was not read yet has no size, and the digest of the skill does not cover its content.
+    /// Versions, publications and the Skills extension read all files.
     Lazy(Arc<Loader>),
     /// The result of a future, which is awaited when the file is first read.
     LazyAsync(Arc<AsyncLoader>),
