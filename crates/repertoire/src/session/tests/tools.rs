@@ -438,7 +438,7 @@ fn tools_come_by_need_and_stay_for_the_session() {
             reply.text()
         );
     }
-    for path in ["reference", "..", "references/gone.md"] {
+    for path in ["", "reference", "..", "references/gone.md"] {
         let reply = block_on(session.call("read_skill_file", &json!({"skill": "git", "path": path})));
         assert!(reply.is_error(), "{}", reply.text());
     }
