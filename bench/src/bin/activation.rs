@@ -57,6 +57,10 @@ struct Arguments {
     /// Leave the call that loads a skill out of the catalog, as `catalog.usage = false` does
     #[arg(long)]
     no_usage: bool,
+    /// The catalog is at the end of the description of `load_skill` and not in a system message, as clients of
+    /// an MCP server get it that show no instructions
+    #[arg(long)]
+    described: bool,
     /// The number of repetitions of each task
     #[arg(long, value_name = "N", default_value_t = 1)]
     repetitions: usize,
@@ -101,6 +105,8 @@ struct Counts {
 struct ModelServer {
     url: String,
     model: String,
+    /// The catalog is in the description of `load_skill`.
+    is_described: bool,
 }
 
 /// The answer of the model: its message, the first call in it, and the tokens of the request.
@@ -116,6 +122,7 @@ fn main() -> Result<()> {
     let server = ModelServer {
         url: format!("{}/chat/completions", arguments.url.trim_end_matches('/')),
         model: arguments.model.clone(),
+        is_described: arguments.described,
     };
     println!("{}", Counts::heads());
     for surface in &arguments.surfaces {
@@ -165,10 +172,10 @@ fn library(arguments: &Arguments, format: &str, surface: &str) -> Result<Library
 
 /// Puts the task to the model, counts what it does, and returns its calls in words.
 fn converse(server: &ModelServer, session: &Session, task: &Task, counts: &mut Counts) -> Result<String> {
-    let mut messages = vec![
-        json!({"role": "system", "content": &*session.catalog().text}),
-        json!({"role": "user", "content": task.task}),
-    ];
+    let mut messages = vec![json!({"role": "user", "content": task.task})];
+    if !server.is_described {
+        messages.insert(0, json!({"role": "system", "content": &*session.catalog().text}));
+    }
     let is_right = |name: &SkillName| task.skills.iter().any(|skill| skill == name.as_str());
     let (mut calls, mut loaded): (Vec<String>, Vec<SkillName>) = Default::default();
     let mut is_read = false;
@@ -220,8 +227,12 @@ impl ModelServer {
     /// Returns the model's answer to `messages`.
     fn answer(&self, session: &Session, messages: &[Value]) -> Result<ModelAnswer> {
         let definitions = session.tools();
+        let load = &session.options().tools.names.load;
         let tools = definitions.iter().map(|tool| {
-            let (name, description) = (&tool.name, &tool.description);
+            let (name, mut description) = (&tool.name, tool.description.clone());
+            if self.is_described && name == load {
+                description = format!("{description}\n\n{}", session.catalog().text);
+            }
             let function = json!({"name": name, "description": description, "parameters": tool.input_schema});
             json!({"type": "function", "function": function})
         });

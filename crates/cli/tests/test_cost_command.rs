@@ -55,6 +55,12 @@ fn tools_of_skills_count_with_every_exposure() {
 }
 
 #[test]
+fn tools_for_running_count_where_a_skill_brings_tools() {
+    let tools = |sandbox: Sandbox| sandbox.json(&["cost", "--json"])["tools"].as_i64().unwrap();
+    assert!(tools(six_skills()) + 50 < tools(sandbox()));
+}
+
+#[test]
 fn a_table_for_people() {
     let run = sandbox().run(&["cost", "--turns", "10"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));

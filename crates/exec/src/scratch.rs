@@ -11,8 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The default parent of scratch directories.
 pub(crate) const PARENT: &str = "/tmp";
 
-/// The size that every entry counts at least, so that empty files are not free.
-pub(crate) const MIN_ENTRY: u64 = 4096;
+/// The size that every entry counts at least, so that empty files are not free: the limit has to be reached
+/// while they are made, and counting many of them takes as long as making them.
+pub(crate) const MIN_ENTRY: u64 = 8192;
 
 /// The most files whose sizes are remembered.
 const MAX_SIZES: usize = 1 << 20;

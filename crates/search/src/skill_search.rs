@@ -292,6 +292,10 @@ mod tests {
             ),
             SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
         ];
+        found_in(skills, query)
+    }
+
+    fn found_in(skills: Vec<SkillDefinition>, query: &str) -> Vec<String> {
         let (library, _) = open(Library::builder().provider(MemoryProvider::new("builtin", skills)));
         let snapshot = library.snapshot();
         let hits = search(&library, &snapshot, &SearchRequest::new(query, 5));
@@ -331,6 +335,15 @@ mod tests {
         ] {
             assert_eq!(found(query).len(), 1, "{query}: {:?}", found(query));
         }
+    }
+
+    #[test]
+    fn everyday_words_are_those_that_skills_use() {
+        let skills = vec![
+            SkillDefinition::new("cytometry", "Normalizes beads.", "Compare the CV of both runs.\n"),
+            SkillDefinition::new("resumes", "Tailors a resume to a job offer.", "# Resumes\n"),
+        ];
+        assert_eq!(found_in(skills, "fix my cv")[0], "resumes");
     }
 
     #[test]

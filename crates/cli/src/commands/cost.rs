@@ -4,6 +4,7 @@ use clap::Args;
 use pollster::block_on;
 use repertoire::Session;
 use repertoire::tool::Definition;
+use repertoire_model::answer::Answer;
 use repertoire_model::text::count;
 use repertoire_model::tokens::Tokenizer;
 use serde_json::{Value, json};
@@ -52,7 +53,14 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result
     let session = block_on(library.session())?;
     let _progress = Progress::start(&workspace.env, "counting tokens");
     let (catalog, tools) = (tokenizer.count(&session.catalog().text), tool_tokens(&session, tokenizer));
-    let report = Report { tokenizer, turns: args.turns, catalog, tools, skills: costs(&session, tokenizer) };
+    let (skills, brings_tools) = costs(&session, tokenizer);
+    let tools = if brings_tools {
+        tools
+    } else {
+        let library = workspace.unrecorded_library(workspace.session_options(None))?;
+        tool_tokens(&block_on(library.session())?, tokenizer)
+    };
+    let report = Report { tokenizer, turns: args.turns, catalog, tools, skills };
     if report.skills.is_empty() {
         return Err(CliError::no("there are no skills")
             .hint("run `rep doctor --verbose` to see where they are looked for"));
@@ -65,10 +73,10 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result
     Ok(Exit::Success)
 }
 
-/// Returns the tokens of each skill that the session loads, shortest first.
-fn costs(session: &Session, tokenizer: Tokenizer) -> Vec<SkillCost> {
+/// Returns the tokens of each skill that the session loads, shortest first, and whether one brings tools along.
+fn costs(session: &Session, tokenizer: Tokenizer) -> (Vec<SkillCost>, bool) {
     let (names, arguments) = (&session.options().tools.names, &session.options().tools.arguments);
-    let mut costs = Vec::new();
+    let (mut costs, mut brings_tools) = (Vec::new(), false);
     let mut tools = tool_tokens(session, tokenizer);
     for entry in session.library().snapshot().active().filter(|entry| entry.is_offered()) {
         let name = entry.name().to_string();
@@ -76,12 +84,13 @@ fn costs(session: &Session, tokenizer: Tokenizer) -> Vec<SkillCost> {
         if reply.is_error() {
             continue;
         }
+        brings_tools |= matches!(reply.answer(), Answer::Loaded(loaded) if !loaded.skill.tools.is_empty());
         let with_tools = tool_tokens(session, tokenizer);
         costs.push(SkillCost { tokens: tokenizer.count(reply.text()) + with_tools - tools, name });
         tools = with_tools;
     }
     costs.sort_by(|a, b| (a.tokens, &a.name).cmp(&(b.tokens, &b.name)));
-    costs
+    (costs, brings_tools)
 }
 
 /// Returns the tokens of the tools that a model sees.

@@ -119,6 +119,19 @@ fn many_empty_files_count() {
 }
 
 #[test]
+fn many_empty_files_are_stopped_while_they_are_made() {
+    let program =
+        "for number in range(140000): open('f%d' % number, 'w').close()\nprint('ESCAPED', flush=True)";
+    for sandbox in sandboxes() {
+        let mut job = Target::new().job(program);
+        job.limits.disk = 128 << 20;
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(outcome.ending, RunEnding::Exceeded(ExceededLimit::Disk), "{}", sandbox.name());
+        assert!(!stdout(&outcome).contains("ESCAPED"), "{}", sandbox.name());
+    }
+}
+
+#[test]
 fn a_large_file_is_cut() {
     let program = "with open('f', 'wb') as file:\n    for number in range(20): file.write(bytes(1 << 20))";
     check(

@@ -77,6 +77,22 @@ fn each_protected_name_is_refused_by_itself() {
 }
 
 #[test]
+fn each_protected_name_is_refused_to_another_user_too() {
+    use std::os::unix::process::CommandExt as _;
+
+    // Only root can become another user, whose sandboxes are made without its rights.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let test = "protected::each_protected_name_is_refused_by_itself";
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test]).current_dir("/").env("HOME", "/nonexistent").uid(4242).gid(4242);
+    let output = command.output().unwrap();
+    let shown = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(output.status.success() && shown[0].contains("1 passed"), "{}", shown.concat());
+}
+
+#[test]
 fn a_command_among_many_files_is_ended_too() {
     for sandbox in sandboxes() {
         let world = World::new();

@@ -20,6 +20,8 @@ crate::options! {
         pub end_line: String = "end_line".to_owned(),
         /// The tool that lists the files of a skill, where there is one.
         pub list_files: Option<String> = Some("list_skill_files".to_owned()),
+        /// True if the tool that reads a file lists the files of a directory.
+        pub reads_directories: bool,
         /// The tool that lists skills, where there is one.
         pub list: Option<String> = Some("list_skills".to_owned()),
         /// The tool that calls the tools of skills, where there is one.

@@ -54,8 +54,7 @@ pub const CLIENT_HOMES: &[ClientHome] = &[
 /// Every client that is known to read skills from files, and the clients that can be connected.
 ///
 /// The first rows are clients that `rep connect` knows; the others, of which it knows some, are those of the
-/// installer `skills` 1.7. Directories of a project that are not hidden, as OpenClaw's `skills`, are left
-/// out: most projects use those names for something else.
+/// installer `skills` 1.7. Directories of a project that are not hidden stand in [`VISIBLE_DIRECTORIES`].
 #[rustfmt::skip]
 pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("claude-code", "Claude Code", &[".claude/skills"], &["$CLAUDE/skills"], &["$CLAUDE", "$CLAUDE_FILE/.claude.json"]),
@@ -138,6 +137,14 @@ pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("pochi", "Pochi", &[".pochi/skills"], &["~/.pochi/skills"], &["~/.pochi"]),
     row("adal", "AdaL", &[".adal/skills"], &["~/.adal/skills"], &["~/.adal"]),
 ];
+
+/// The directories of a project that are not hidden, with signs in the home of the client that reads each: most
+/// projects use these names for something else, so they are read where the client is there.
+pub(super) const VISIBLE_DIRECTORIES: &[(&str, &[&str])] =
+    &[("skills", &[".openclaw", ".clawdbot", ".moltbot"]), ("data/skills", &[".astrbot"])];
+
+/// The same of a client whose sign is that the project's `package.json` names it.
+pub(super) const VISIBLE_OF_PACKAGE: (&str, &str) = ("agent/skills", "\"eve\"");
 
 const fn row(
     id: &'static str,

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{canonicalize, metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-use super::clients::{CANONICAL, CLIENT_DIRECTORIES, UserDirectories};
+use super::clients::{
+    CANONICAL, CLIENT_DIRECTORIES, UserDirectories, VISIBLE_DIRECTORIES, VISIBLE_OF_PACKAGE,
+};
 use crate::provider::fs::FsOptions;
+use crate::regular_file;
 
 /// The directories of skills in a project and in a home directory that come first, in order of precedence;
 /// the others of the table of clients follow.
@@ -34,6 +37,9 @@ const FIRST_USER_DIRECTORIES: [&str; 5] = [
     "$CONFIG/agents/skills",
     "$CONFIG/opencode/skills",
 ];
+
+/// The largest `package.json` that is read, in bytes.
+const MAX_PACKAGE_BYTES: u64 = 1024 * 1024;
 
 /// The most directories searched between the working directory and the root of its repository.
 const MAX_ANCESTORS: usize = 64;
@@ -263,12 +269,30 @@ fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
             continue;
         }
         let has_packs = input.role_packs || directory.join(ROLE_PROMPTS).is_dir();
-        for name in first_then_others.iter().copied().chain(has_packs.then_some(ROLE_PACKS)) {
+        let visible = visible_directories(directory, home.as_deref());
+        let names = first_then_others.iter().copied().chain(has_packs.then_some(ROLE_PACKS)).chain(visible);
+        for name in names {
             let label = format!("project:{}{name}", "../".repeat(distance));
             candidates.push(Root { label, path: directory.join(name), tier: Tier::Project });
         }
     }
     candidates
+}
+
+/// Returns the visible directories of `project` that clients which are there read skills from.
+fn visible_directories(project: &Path, home: Option<&Path>) -> Vec<&'static str> {
+    let has = |sign: &&str| home.is_some_and(|home| home.join(sign).is_dir());
+    let by_sign = VISIBLE_DIRECTORIES.iter().filter(|(_, signs)| signs.iter().any(|sign| has(sign)));
+    let mut names: Vec<&str> = by_sign.map(|(name, _)| *name).collect();
+    let (name, package) = VISIBLE_OF_PACKAGE;
+    let names_package = || {
+        let text = regular_file::read(&project.join("package.json"), MAX_PACKAGE_BYTES).unwrap_or_default();
+        String::from_utf8_lossy(&text).contains(package)
+    };
+    if project.join(name).is_dir() && names_package() {
+        names.push(name);
+    }
+    names
 }
 
 /// Returns the root of the repository that contains `working_directory`, with links resolved.

@@ -114,6 +114,17 @@ fn home_is_the_users_and_no_project() {
 }
 
 #[test]
+fn visible_directories_of_a_project_are_read_where_their_client_is_there() {
+    let layout = Layout::new(&["repo/.git", "repo/skills", "repo/data/skills", "repo/agent/skills", "home"]);
+    assert_eq!(layout.labels("repo"), [""; 0]);
+    for sign in ["home/.clawdbot", "home/.astrbot"] {
+        fs::create_dir(layout.path(sign)).unwrap();
+    }
+    fs::write(layout.path("repo/package.json"), r#"{"dependencies": {"eve": "1"}}"#).unwrap();
+    assert_eq!(layout.labels("repo"), ["project:skills", "project:data/skills", "project:agent/skills"]);
+}
+
+#[test]
 fn every_place_is_listed_with_its_presence() {
     let layout = Layout::new(&["repo/.git", "repo/.agents/skills", "repo/.claude", "config/agents/skills"]);
     fs::write(layout.path("repo/.claude/skills"), "").unwrap();

@@ -238,7 +238,7 @@ impl Session {
     /// Returns `true` if the model sees the built-in tool `canonical`.
     pub(super) fn is_shown(&self, canonical: &str, catalog_is_cut: bool) -> bool {
         let is_needed = match canonical {
-            // The answer of `load_skill` lists the files.
+            // The answer of `load_skill` lists files, and `read_skill_file` those of a directory.
             "list_skill_files" => !self.is_on("read_skill_file"),
             "list_skills" | "search_skills" => catalog_is_cut,
             "unload_skill" => self.skill_tools().are_offered(),

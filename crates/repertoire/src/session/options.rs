@@ -319,6 +319,7 @@ impl SessionOptions {
             start_line: self.tools.arguments.start_line.clone(),
             end_line: self.tools.arguments.end_line.clone(),
             list_files: self.always_offered_name("list_skill_files"),
+            reads_directories: self.tools.offered.read_directories(),
             list: self.always_offered_name("list_skills"),
             call: None,
             run_script: None,

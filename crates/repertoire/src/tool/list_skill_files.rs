@@ -39,10 +39,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let entry = session.lookup().find(asked).await?;
         let details = EventDetails { file: directory.and_then(recorded), ..EventDetails::of(&entry) };
         match list(session, &entry, directory).await {
-            Ok(list) => {
-                let source = Some(entry.told_source());
-                Ok(ToolReply { answer: Answer::Files(FileList { source, ..list }), details })
-            }
+            Ok(list) => Ok(ToolReply { answer: Answer::Files(list), details }),
             Err(kind) => Err(CallFailure::of(asked, kind, details)),
         }
     })
@@ -54,7 +51,12 @@ fn recorded(written: &str) -> Option<String> {
     (!matches!(path.as_str(), "" | ".")).then_some(path)
 }
 
-async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Result<FileList, FaultKind> {
+/// Returns the files of the skill, or those below `directory`.
+pub(super) async fn list(
+    session: &Session,
+    entry: &Entry,
+    directory: Option<&str>,
+) -> Result<FileList, FaultKind> {
     let directory = directory.map(super::read_skill_file::tidy);
     let directory = directory.as_deref().map(|written| written.trim_end_matches('/'));
     let directory = directory.filter(|written| !matches!(*written, "" | "."));
@@ -89,7 +91,7 @@ async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Resu
         directory: directory.map(|directory| directory.to_string()),
         files: listed.iter().map(file).collect(),
         more: chosen.len().saturating_sub(MAX_LISTED),
-        source: None,
+        source: Some(entry.told_source()),
     })
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::arguments::{Arguments, Parameter, bad, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text as text_schema};
+use super::list_skill_files;
 use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
 use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
@@ -67,7 +68,15 @@ pub(super) async fn reply(
             details.digest = Some(Digest::of(file.text.as_bytes()));
             Ok(ToolReply { answer: Answer::File(file), details })
         }
-        Err(kind) => Err(CallFailure::of(asked, kind, details)),
+        Err(kind) => {
+            if session.options().tools.offered.read_directories()
+                && !path.trim().is_empty()
+                && let Ok(list) = list_skill_files::list(session, entry, Some(path)).await
+            {
+                return Ok(ToolReply { answer: Answer::Files(list), details });
+            }
+            Err(CallFailure::of(asked, kind, details))
+        }
     }
 }
 

@@ -80,6 +80,11 @@ impl OfferedTools {
         *self == Self::Minimal
     }
 
+    /// Returns `true` if the tool that reads a file lists the files of a directory, because no other tool need do so.
+    pub(crate) fn read_directories(&self) -> bool {
+        self.are_by_need() || self.load_reads_files()
+    }
+
     /// Returns `true` if the tool with the usual name `tool` is in a list of them.
     pub fn lists(&self, tool: &str) -> bool {
         matches!(self, Self::Only(tools) | Self::Preset(tools) if tools.contains(tool))

@@ -8,7 +8,7 @@ use repertoire_model::text::ends;
 use super::query::{MAX_QUERY_BYTES, MAX_REPLACED, Query};
 use crate::index::{SearchIndex, SlotSet};
 use crate::meaning::EmbeddingTable;
-use crate::words::{Term, TextRole, Translation, WordCutter, corrected, is_dense};
+use crate::words::{Term, TextRole, Translation, WordCutter, corrected, everyday, is_dense};
 
 /// The most unknown words of a query that are replaced, half of them at each end: a pasted log has hundreds.
 const MAX_UNKNOWN: usize = MAX_REPLACED;
@@ -86,6 +86,10 @@ impl QueryReader<'_> {
             let is_function_word = words.is_empty();
             words.extend((!is_function_word && self.is_held(word)).then(|| word.to_owned()));
             return Some(words);
+        }
+        if let Some(usual) = everyday(word).filter(|usual| self.is_held(usual)) {
+            let own = self.is_held(word).then_some(word);
+            return Some([Some(usual), own].into_iter().flatten().map(str::to_owned).collect());
         }
         if words.foreign.contains(word) {
             return translation.word(word);

@@ -30,6 +30,23 @@ const FUNCTION_WORDS: [&str; SPACED] = [
     "ao aos antes ate como da das de dela dele depois do e ela ele em entao entre essa esse esta estao este eu fazer foi ha isso isto ja mais mas meu meus minha minhas muito na nao nas nem nos nossa nosso nossos o ou para pela pelo por porque posso pra precisa preciso qual quando que quem quero se sem ser sem seu seus sobre sua suas tem tenho todas todos tudo um uma umas uns vez voce",
 ];
 
+/// Everyday words of English, each with the word that skills use instead.
+const EVERYDAY: [(&str, &str); 8] = [
+    ("cv", "resume"),
+    ("mail", "email"),
+    ("mails", "email"),
+    ("pic", "image"),
+    ("pics", "image"),
+    ("prod", "production"),
+    ("vid", "video"),
+    ("vids", "video"),
+];
+
+/// Returns the word that skills use for `word`, an everyday word of English.
+pub(crate) fn everyday(word: &str) -> Option<&'static str> {
+    EVERYDAY.iter().find(|(everyday, _)| *everyday == word).map(|(_, usual)| *usual)
+}
+
 /// The words of one language with spaces.
 #[derive(Default)]
 struct Language {

@@ -10,6 +10,6 @@ mod vocabulary;
 
 pub(crate) use cutter::{TextRole, WordCutter, is_dense};
 pub(crate) use exclusion::clauses;
-pub(crate) use glossary::Translation;
+pub(crate) use glossary::{Translation, everyday};
 pub(crate) use spelling::corrected;
 pub(crate) use term::{Term, TermMap, TermPair};

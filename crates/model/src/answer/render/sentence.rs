@@ -219,7 +219,11 @@ fn run_scripts(loaded: &LoadAnswer, wording: &Wording) -> Option<String> {
 
 /// Returns the line that owns up to files that are not listed.
 pub(super) fn more_files(more: usize, wording: &Wording) -> Option<String> {
-    let pointer = wording.list_files.as_ref().map(|tool| format!(": call {tool}")).unwrap_or_default();
+    let pointer = match (&wording.list_files, &wording.read_file) {
+        (Some(tool), _) => format!(": call {tool}"),
+        (None, Some(tool)) if wording.reads_directories => format!(": call {tool} with a directory"),
+        _ => String::new(),
+    };
     (more > 0).then(|| format!("({more} more{pointer})"))
 }
 
