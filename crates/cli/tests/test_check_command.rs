@@ -270,17 +270,16 @@ fn the_reference_library_is_another_command_line() {
     Validation failed for empty:
       - Missing required file: SKILL.md
     "#);
-    for (command, instead) in
-        [("read-properties", "rep list --json"), ("to-prompt", "rep catalog --format compat")]
-    {
-        let run = sandbox.run(&["check", "--compat", "skills-ref", command, "lower"]);
-        assert_eq!(
-            (run.code, run.stderr.contains(&format!("type `{instead}`"))),
-            (2, true),
-            "{}",
-            run.stderr
-        );
-    }
+    assert_run!(sandbox.run(&["check", "--compat", "skills-ref", "read-properties", "empty"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    Error: SKILL.md not found in [DIR]/project/empty
+    "#);
+    let run = sandbox.run(&["check", "--compat", "skills-ref", "to-prompt", ".agents/skills/alpha", "lower"]);
+    assert_eq!(run.code, 0);
+    assert_eq!(run.stdout.matches("<skill>\n").count(), 2, "{}", run.stdout);
+    assert!(run.stdout.contains("<location>\n[DIR]/project/lower/skill.md\n</location>"), "{}", run.stdout);
 }
 
 #[test]
@@ -306,9 +305,11 @@ fn the_reference_does_not_wait_for_a_pipe() {
     let sandbox = Sandbox::new();
     sandbox.write("a/x", "");
     mknodat(CWD, sandbox.project().join("a/SKILL.md"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let run = sandbox.run(&["check", "--compat", "skills-ref", "validate", "a"]);
-    assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
-    assert!(run.stderr.contains("it is not a regular file"), "{}", run.stderr);
+    for command in ["validate", "read-properties", "to-prompt"] {
+        let run = sandbox.run(&["check", "--compat", "skills-ref", command, "a"]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+        assert!(run.stderr.contains("it is not a regular file"), "{}", run.stderr);
+    }
 }
 
 #[test]

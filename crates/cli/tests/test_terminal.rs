@@ -91,6 +91,7 @@ fn control_characters_are_shown_and_not_obeyed() {
         ".agents/skills/evil/SKILL.md",
         "---\nname: evil\ndescription: \"Looks \\e[31mred\\u202e. Use when asked.\"\n---\nbody \u{1b}]0;title\u{7}\u{202e}\n",
     );
+    let path = ".agents/skills/evil";
     for arguments in [
         &["show", "evil"][..],
         &["show", "evil", "--raw"],
@@ -99,7 +100,7 @@ fn control_characters_are_shown_and_not_obeyed() {
         &["explain", "evil"],
         &["check"],
         &["show", "\u{1b}[31mnone"],
-        &["catalog", "--format", "compat"],
+        &["check", "--compat", "skills-ref", "to-prompt", path],
         &["check", "--compat", "skills-ref", "validate", "\u{1b}[31mnone"],
     ] {
         // On a busy machine there is a progress line, which is erased.
@@ -110,8 +111,8 @@ fn control_characters_are_shown_and_not_obeyed() {
     }
     assert!(on_terminal(&sandbox, &["show", "evil"]).contains("\\u{1b}]0;title\\u{7}\\u{202e}"));
     // A program gets the bytes as they are.
-    let piped = sandbox.run(&["show", "evil", "--raw"]);
-    assert!(piped.stdout.contains("\u{1b}]0;title\u{7}\u{202e}"), "{:?}", piped.stdout);
+    let piped = sandbox.run(&["check", "--compat", "skills-ref", "to-prompt", path]);
+    assert!(piped.stdout.contains("\u{1b}[31mred\u{202e}"), "{:?}", piped.stdout);
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     fix: bool,
     /// Write the repairs without asking
-    #[arg(long, short, requires = "fix")]
+    #[arg(long, requires = "fix")]
     yes: bool,
     /// Check as strictly as clients of a published library do
     #[arg(long)]
@@ -48,9 +48,9 @@ pub(crate) struct CheckArgs {
     /// Find skills that an agent could mix up, and suggest sentences that would distinguish them; nothing else is checked
     #[arg(long)]
     confusable: bool,
-    /// Check like another tool; the following words are that tool's command and path
+    /// Check like another tool; the following words are that tool's command and paths
     ///
-    /// For example: `rep check --compat skills-ref validate PATH`.
+    /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt PATH...`.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish", "confusable"])]
     compat: Option<CompatTool>,
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use repertoire::regular_file;
 
-use self::skills_ref::validate;
+use self::skills_ref::{Properties, read_properties, to_prompt, validate};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape_lines};
@@ -17,12 +17,12 @@ use crate::ui::{Ui, escape_lines};
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The usage, as a hint.
-const USAGE: &str = "type `rep check --compat skills-ref validate PATH`";
+const USAGE: &str = "rep check --compat skills-ref validate PATH, read-properties PATH, or to-prompt PATH...";
 
 /// A tool whose verdicts can be given.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum CompatTool {
-    /// The reference library: validate
+    /// The reference library: validate, read-properties, to-prompt
     SkillsRef,
 }
 
@@ -34,16 +34,15 @@ pub(super) fn run(ui: &mut Ui, working_directory: &Path, words: &[PathBuf]) -> R
     if let Some(missing) = paths.iter().find(|path| working_directory.join(path).metadata().is_err()) {
         return Err(CliError::usage(format!("path '{}' does not exist", missing.display())));
     }
-    let answer = match (command.to_str(), paths) {
-        (Some("validate"), [path]) => validated(working_directory, skill_directory(working_directory, path)),
-        (Some("validate"), _) => return Err(CliError::usage("wrong number of paths").hint(USAGE)),
-        (Some("to-prompt"), _) => {
-            let error = CliError::usage("`to-prompt` is a format of the catalog");
-            return Err(error.hint("type `rep catalog --format compat`"));
+    let directories: Vec<&Path> = paths.iter().map(|path| skill_directory(working_directory, path)).collect();
+    let answer = match (command.to_str(), directories.as_slice()) {
+        (Some("validate"), [directory]) => validated(working_directory, directory),
+        (Some("read-properties"), [directory]) => {
+            properties_in(&working_directory.join(directory)).map(|(properties, _)| properties.to_json())
         }
-        (Some("read-properties"), _) => {
-            let error = CliError::usage("properties are part of the list");
-            return Err(error.hint("type `rep list --json`"));
+        (Some("to-prompt"), [_, ..]) => prompt(working_directory, &directories),
+        (Some("validate" | "read-properties" | "to-prompt"), _) => {
+            return Err(CliError::usage("wrong number of paths").hint(USAGE));
         }
         _ => {
             let message = format!("no such command '{}'", command.display());
@@ -73,6 +72,15 @@ fn validated(working_directory: &Path, directory: &Path) -> Result<String, Strin
     Err(format!("Validation failed for {shown}:{errors}"))
 }
 
+fn prompt(working_directory: &Path, directories: &[&Path]) -> Result<String, String> {
+    let mut skills = Vec::new();
+    for directory in directories {
+        let directory = working_directory.join(directory);
+        skills.push(properties_in(&directory.canonicalize().unwrap_or(directory))?);
+    }
+    Ok(to_prompt(&skills))
+}
+
 /// Returns the errors of the skill at `path`, which the user wrote as `given`.
 fn errors_in(given: &Path, path: &Path) -> Result<Vec<String>, String> {
     if !path.is_dir() {
@@ -83,6 +91,15 @@ fn errors_in(given: &Path, path: &Path) -> Result<Vec<String>, String> {
     };
     let name = given.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     Ok(validate(&read(&file)?, &name))
+}
+
+/// Returns the properties of the skill in `directory`, and the path of its manifest.
+fn properties_in(directory: &Path) -> Result<(Properties, String), String> {
+    let Some(file) = manifest_in(directory) else {
+        return Err(format!("Error: SKILL.md not found in {}", directory.display()));
+    };
+    let properties = read_properties(&read(&file)?).map_err(|error| format!("Error: {error}"))?;
+    Ok((properties, file.display().to_string()))
 }
 
 /// Returns the directory that `path` means: itself, or the directory of a `SKILL.md` in any case.

@@ -20,6 +20,24 @@ const MAX_COMPATIBILITY_CHARS: usize = 500;
 const KNOWN_FIELDS: [&str; 6] =
     ["allowed-tools", "compatibility", "description", "license", "metadata", "name"];
 
+/// The properties of a skill, not validated.
+pub(super) struct Properties {
+    name: String,
+    description: String,
+    /// The optional fields, in the order of the output.
+    others: Vec<(&'static str, Value)>,
+}
+
+impl Properties {
+    pub(super) fn to_json(&self) -> String {
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), self.name.clone().into());
+        fields.insert("description".to_owned(), self.description.clone().into());
+        fields.extend(self.others.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        format!("{:#}", Value::Object(fields))
+    }
+}
+
 /// Returns the errors of a manifest that lies in a directory called `directory_name`.
 pub(super) fn validate(content: &str, directory_name: &str) -> Vec<String> {
     let fields = match frontmatter(content) {
@@ -46,6 +64,37 @@ pub(super) fn validate(content: &str, directory_name: &str) -> Vec<String> {
     errors
 }
 
+/// Returns the properties of a manifest, or what keeps it from having any.
+pub(super) fn read_properties(content: &str) -> Result<Properties, String> {
+    let mut fields = frontmatter(content)?;
+    for name in ["name", "description"] {
+        if !fields.contains_key(name) {
+            return Err(missing(name));
+        }
+    }
+    let (name, description) = (stripped(&fields, "name")?, stripped(&fields, "description")?);
+    let mut others = Vec::new();
+    for name in ["license", "compatibility", "allowed-tools", "metadata"] {
+        let is_empty =
+            |value: &Value| name == "metadata" && matches!(value, Value::String(text) if text.is_empty());
+        others.extend(fields.remove(name).filter(|value| !is_empty(value)).map(|value| (name, value)));
+    }
+    Ok(Properties { name, description, others })
+}
+
+/// Returns the `<available_skills>` block of `skills`, each with the path of its manifest.
+pub(super) fn to_prompt(skills: &[(Properties, String)]) -> String {
+    let mut prompt = String::from("<available_skills>\n");
+    for (properties, location) in skills {
+        let (name, description) = (escape(&properties.name), escape(&properties.description));
+        prompt.push_str(&format!(
+            "<skill>\n<name>\n{name}\n</name>\n<description>\n{description}\n</description>\n\
+             <location>\n{location}\n</location>\n</skill>\n"
+        ));
+    }
+    prompt + "</available_skills>"
+}
+
 /// Returns the fields of the frontmatter; every scalar is text.
 fn frontmatter(content: &str) -> Result<Map<String, Value>, String> {
     let Some(rest) = content.strip_prefix(FENCE) else {
@@ -61,7 +110,13 @@ fn frontmatter(content: &str) -> Result<Map<String, Value>, String> {
             None => Err(not_a_mapping()),
         };
     };
-    plain_entries(text, entries)
+    let mut fields = plain_entries(text, entries)?;
+    if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+        for value in metadata.values_mut().filter(|value| !value.is_string()) {
+            *value = Value::String(value.to_string());
+        }
+    }
+    Ok(fields)
 }
 
 /// Returns `node` as JSON whose scalars are all text, or why the reference refuses it.
@@ -97,6 +152,16 @@ fn not_a_mapping() -> String {
 
 fn missing(field: &str) -> String {
     format!("Missing required field in frontmatter: {field}")
+}
+
+/// Returns the text of the field `name` without the whitespace around it; empty text is an error.
+fn stripped(fields: &Map<String, Value>, name: &str) -> Result<String, String> {
+    let text = fields.get(name).and_then(Value::as_str).unwrap_or_default().trim();
+    if text.is_empty() {
+        Err(format!("Field '{name}' must be a non-empty string"))
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 fn check_known(fields: &Map<String, Value>, errors: &mut Vec<String>) {
@@ -151,4 +216,13 @@ fn check_length(subject: &str, text: &str, most: usize, errors: &mut Vec<String>
     if length > most {
         errors.push(format!("{subject} exceeds {most} character limit ({length} chars)"));
     }
+}
+
+/// Returns `text` as Python's `html.escape` writes it.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#x27;")
 }

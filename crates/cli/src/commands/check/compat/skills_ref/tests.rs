@@ -1,7 +1,7 @@
-//! The reference's own tests of parsing and validation, and verdicts recorded from it. The cases that need
-//! files are tests of the command.
+//! The reference's own tests of parsing, prompts and validation, and verdicts recorded from it. The cases
+//! that need files are tests of the command.
 
-use super::validate;
+use super::{read_properties, to_prompt, validate};
 
 const VALID: &str = "---\nname: my-skill\ndescription: A test skill\n---\n# My Skill\n";
 
@@ -9,8 +9,13 @@ fn skill(name: &str) -> String {
     format!("---\nname: {name}\ndescription: A test skill\n---\nBody\n")
 }
 
+/// Returns the output of `read-properties`, on either stream, without `Error: `.
+fn printed(content: &str) -> String {
+    read_properties(content).map_or_else(|error| error, |properties| properties.to_json())
+}
+
 #[test]
-fn frontmatter_that_cannot_be_read_is_refused() {
+fn read_properties_parses_frontmatter_or_says_why_not() {
     for (content, expect) in [
         ("# No frontmatter here", "must start with YAML frontmatter"),
         ("---\nname: my-skill\ndescription: A test skill\n", "not properly closed"),
@@ -18,13 +23,39 @@ fn frontmatter_that_cannot_be_read_is_refused() {
         ("---\n- just\n- a\n- list\n---\nBody\n", "must be a YAML mapping"),
         ("---\ndescription: A test skill\n---\nBody\n", "Missing required field in frontmatter: name"),
         ("---\nname: my-skill\n---\nBody\n", "Missing required field in frontmatter: description"),
+        (
+            "---\nname: my-skill\ndescription: A test skill\nmetadata:\n  author: Test Author\n  version: 1.0\n---\n",
+            "\"metadata\": {\n    \"author\": \"Test Author\",\n    \"version\": \"1.0\"\n  }",
+        ),
+        ("---\nname: my-skill\ndescription: A test skill\nlicense: MIT\n---\n", "\"license\": \"MIT\""),
+        (VALID, "{\n  \"name\": \"my-skill\",\n  \"description\": \"A test skill\"\n}"),
         ("---\nname: ' '\ndescription: x\n---\n", "Field 'name' must be a non-empty string"),
         // The first `---` anywhere ends the frontmatter.
-        ("---\nname: my-skill --- b\ndescription: x\n---\n", "frontmatter: description"),
+        ("---\nname: a\ndescription: foo --- bar\n---\n", "\"description\": \"foo\""),
+        ("---\nname: a\ndescription: b\nallowed-tools:\n- Read\n- Write\n---\n", "\"Read\",\n    \"Write\""),
     ] {
-        let errors = validate(content, "my-skill").join("\n");
-        assert!(errors.contains(expect), "{content:?}: {errors}");
+        let printed = printed(content);
+        assert!(printed.contains(expect), "{content:?}: {printed}");
     }
+}
+
+#[test]
+fn prompts_escape_names_and_descriptions_but_not_paths() {
+    let first = read_properties(VALID).unwrap();
+    let second = "---\nname: other\ndescription: Use <foo> & <bar> tags, \"q\" 'p'\n---\n";
+    let second = read_properties(second).unwrap();
+    let skills = [(first, "/s/my-skill/SKILL.md".to_owned()), (second, "/s/<other>/SKILL.md".to_owned())];
+    assert_eq!(
+        to_prompt(&skills),
+        "<available_skills>\n\
+         <skill>\n<name>\nmy-skill\n</name>\n<description>\nA test skill\n</description>\n\
+         <location>\n/s/my-skill/SKILL.md\n</location>\n</skill>\n\
+         <skill>\n<name>\nother\n</name>\n\
+         <description>\nUse &lt;foo&gt; &amp; &lt;bar&gt; tags, &quot;q&quot; &#x27;p&#x27;\n</description>\n\
+         <location>\n/s/<other>/SKILL.md\n</location>\n</skill>\n\
+         </available_skills>"
+    );
+    assert_eq!(to_prompt(&[]), "<available_skills>\n</available_skills>");
 }
 
 #[test]
