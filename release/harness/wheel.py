@@ -1,5 +1,6 @@
 """The wheel for PyPI, made by maturin: the program, the script `repertoire-cli`, and the module `repertoire` if it is there."""
 
+import re
 import shutil
 import zipfile
 
@@ -50,8 +51,11 @@ def stage():
         text += 'python-source = "python"\nmodule-name = "repertoire"\n'
     (project / "pyproject.toml").write_text(text)
     shutil.copytree(RELEASE / "wheel/data", project / "data")
-    for name in ("README.md", "LICENSE-MIT", "LICENSE-APACHE"):
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
         shutil.copy(REPOSITORY / name, project / name)
+    # Pages of a registry have no files beside them.
+    readme = re.sub(r"(!\[[^\]]*\]\()(?!https:)", rf"\1{LINK}/raw/main/", (REPOSITORY / "README.md").read_text())
+    (project / "README.md").write_text(re.sub(r"\]\((?!https:)", f"]({LINK}/blob/main/", readme))
     licences.write(project / "LICENSES-OF-DEPENDENCIES.txt")
     return project
 
