@@ -2,7 +2,7 @@
 
 import re
 
-from harness.tools import GLIBC, TARGET, WORK, Failed, environment, python_tools, run
+from harness.tools import GLIBC, TARGET, WORK, Failed, python_tools, released, run
 
 MOST_MEGABYTES = 30
 
@@ -11,7 +11,7 @@ def build():
     """Builds `rep` with the profile `dist`, and returns where it is."""
     python_tools()
     cargo = ["cargo", "zigbuild", "--locked", "--profile", "dist", "--package", "repertoire-cli", "--bin", "rep"]
-    run([*cargo, "--target", f"{TARGET}.{GLIBC}"], environment=environment(CARGO_TARGET_DIR=str(WORK / "target")))
+    run([*cargo, "--target", f"{TARGET}.{GLIBC}"], environment=released(WORK / "target"))
     return WORK / "target" / TARGET / "dist" / "rep"
 
 

@@ -67,23 +67,33 @@ def fresh(directory):
 
 
 def environment(**variables):
-    """Returns the variables of a build: programs of `python_tools` are found, and commits have their name."""
-    path = f"{WORK / 'python/bin'}:{WORK / 'cargo/bin'}:{os.environ['PATH']}"
-    commit = run(["git", "rev-parse", "HEAD"]).strip() if (REPOSITORY / ".git").exists() else ""
-    return os.environ | {"PATH": path, "CARGO_TERM_COLOR": "never", "REPERTOIRE_COMMIT": commit} | variables
+    """Returns the variables of a build; the programs of `python_tools` and `cargo_tool` are found."""
+    path = os.pathsep.join([str(WORK / "python/bin"), str(WORK / "cargo/bin"), os.environ["PATH"]])
+    return os.environ | {"PATH": path, "CARGO_TERM_COLOR": "never"} | variables
 
 
-def python_tools():
-    """Installs maturin, cargo-zigbuild and zig at fixed versions."""
-    wanted = RELEASE / "requirements.txt"
-    mark = WORK / "python/requirements.txt"
-    if not mark.is_file() or mark.read_text() != wanted.read_text():
+def released(target):
+    """Returns the variables of a build for others in the folder `target`: the program tells its commit."""
+    commit = os.environ.get("REPERTOIRE_COMMIT") or run(["git", "rev-parse", "HEAD"]).strip()
+    return environment(CARGO_TARGET_DIR=str(target), REPERTOIRE_COMMIT=commit, CARGO_INCREMENTAL="0")
+
+
+def python_tools(*names):
+    """Installs the tools of release/requirements.txt at fixed versions, or only those of `names`."""
+    lines = (RELEASE / "requirements.txt").read_text().split()
+    wanted = [line for line in lines if not names or line.split("==")[0] in names]
+    mark = WORK / "python/installed"
+    there = mark.read_text().split() if mark.is_file() else []
+    if set(wanted) <= set(there):
+        return
+    if not there:
         run([sys.executable, "-m", "venv", fresh(WORK / "python")])
-        try:
-            run([WORK / "python/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted])
-        except Failed as failure:
-            raise Missing(f"the tools of release/requirements.txt could not be installed: {failure}") from None
-        shutil.copy(wanted, mark)
+    try:
+        run([WORK / "python/bin/pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+    except Failed as failure:
+        raise Missing(f"the tools of release/requirements.txt could not be installed: {failure}") from None
+    kept = [line for line in there if line in lines]
+    mark.write_text("\n".join(sorted({*kept, *wanted})))
 
 
 def cargo_tool(name, *options):

@@ -6,33 +6,32 @@ import zipfile
 
 from harness import licences
 from harness.tools import (
-    GLIBC, LINK, NAME, OUT, RELEASE, REPOSITORY, TARGET, VERSION, WORK, Failed, environment, fresh, python_tools, run,
+    GLIBC, LINK, NAME, OUT, RELEASE, REPOSITORY, TARGET, VERSION, WORK, Failed, environment, fresh, python_tools, released, run,
 )
 
 MOST_MEGABYTES = 16
 MODULE = REPOSITORY / "bindings/python/repertoire"
-
-
 MANYLINUX = "manylinux_" + GLIBC.replace(".", "_")
 
 
 def build(target=TARGET, tag=MANYLINUX, programs=WORK / "target"):
     """Returns the wheel of the program for `target` that cargo has built in `programs`."""
+    python_tools()
     options = ["--profile", "dist", "--target", target, "--compatibility", tag]
-    return make(OUT, ["--zig", *options] if "linux" in target else options, programs)
+    return make(OUT, ["--zig", *options] if "linux" in target else options, released(programs))
 
 
 def build_short(target):
     """Returns a wheel of the debug program in the folder `target`, for this machine alone."""
-    return make(fresh(WORK / "short"), ["--profile", "dev", "--compatibility", "linux", "--compression-method", "stored"], target)
+    python_tools("maturin")
+    options = ["--profile", "dev", "--compatibility", "linux", "--compression-method", "stored"]
+    return make(fresh(WORK / "short"), options, environment(CARGO_TARGET_DIR=str(target)))
 
 
-def make(out, options, target):
-    python_tools()
+def make(out, options, variables):
     project = stage()
     for old in out.glob("*.whl"):
         old.unlink()
-    variables = environment(CARGO_TARGET_DIR=str(target))
     run(["maturin", "build", "--locked", "--out", out, *options], project, variables)
     (wheel,) = out.glob("*.whl")
     check(wheel)
