@@ -7,7 +7,6 @@ use clap::{Args, Subcommand};
 use repertoire_app::installation::Installation;
 use serde_json::json;
 
-use crate::cli;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -32,11 +31,16 @@ pub(crate) struct ManArgs {
     directory: PathBuf,
 }
 
-/// Runs the command.
-pub(crate) fn run(ui: &mut Ui, env: &Env, action: &SelfAction) -> Result<Exit, CliError> {
+/// Runs the command; `program` describes the whole command line.
+pub(crate) fn run(
+    ui: &mut Ui,
+    env: &Env,
+    action: &SelfAction,
+    program: clap::Command,
+) -> Result<Exit, CliError> {
     match action {
         SelfAction::Update => update(ui, env),
-        SelfAction::Man(args) => man(ui, env, args),
+        SelfAction::Man(args) => man(ui, env, args, program),
     }
 }
 
@@ -56,11 +60,11 @@ fn update(ui: &mut Ui, env: &Env) -> Result<Exit, CliError> {
     Ok(Exit::Success)
 }
 
-fn man(ui: &mut Ui, env: &Env, args: &ManArgs) -> Result<Exit, CliError> {
+fn man(ui: &mut Ui, env: &Env, args: &ManArgs, program: clap::Command) -> Result<Exit, CliError> {
     let directory = env.working_directory().join(&args.directory);
     let failed = |error| CliError::io("write", &directory, error);
     fs::create_dir_all(&directory).map_err(failed)?;
-    clap_mangen::generate_to(cli::command(), &directory).map_err(failed)?;
+    clap_mangen::generate_to(program, &directory).map_err(failed)?;
     if ui.is_json() {
         return Ok(ui.answer(&json!({ "path": directory.display().to_string() }))?);
     }
