@@ -29,7 +29,8 @@ def check():
     files = {path: Page(path.read_text()) for path in sorted(BOOK.rglob("*.html"))}
     faults, count = [], 0
     for path, page in files.items():
-        for link in page.links:
+        # The page for what is missing counts its links from the top of a server.
+        for link in page.links if path.name != "404.html" else []:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
