@@ -9,7 +9,7 @@ SKILL = "---\nname: {name}\ndescription: {about}\n---\n# {name}\n\nRun `scripts/
 SCRIPT = "echo \"hello $1\"\nif echo x 2>/dev/null >/try/home/escaped; then echo escaped; else echo confined; fi\n"
 # Whether the server answers is asked with `rep` itself: there is nothing else that speaks HTTP.
 SERVE = """
-"$0" serve --http >/try/served 2>&1 &
+(cd /try/project && exec "$0" serve --http >/try/served 2>&1) &
 server=$! tries=0
 until "$0" add http://127.0.0.1:7437 --yes >/try/added 2>&1; do
     tries=$((tries + 1))
