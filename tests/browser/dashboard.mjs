@@ -399,6 +399,20 @@ const cases = {
     await elsewhere.waitForSelector("text=reader@example.com");
   },
 
+  // Nothing in it is made for a test: it is docs/images/dashboard.png.
+  async "the first page is as the README shows it"() {
+    const sample = new World(rep, skills);
+    try {
+      for (const name of ["git", "git", "git", "code-review", "code-review", "csv-report", "docs", "backend"]) sample.load(name);
+      sample.run("call", "search_skills", JSON.stringify({ query: "fix the failing pipeline" }));
+      const page = await open(await sample.start(), { viewport: { width: 1200, height: 720 } });
+      await visit(page, "/");
+      await page.screenshot({ path: join(output, "readme.png") });
+    } finally {
+      await sample.end();
+    }
+  },
+
   async "an empty library says what to do next"() {
     const empty = new World(rep);
     try {

@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod install;
+pub mod installation;
 pub mod origin;
 pub mod review;
 pub mod stats;

@@ -11,7 +11,8 @@ use clap_complete::CompleteEnv;
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
     enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
-    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, undo, update, watch,
+    publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team, undo,
+    update, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};
@@ -29,7 +30,10 @@ use crate::ui::wrap_indented;
 #[derive(Debug, Parser)]
 #[command(name = "rep", version, propagate_version = true)]
 #[command(subcommand_required = false)]
-#[command(after_help = "Start with `rep`, or with `rep doctor` when something is missing.")]
+#[command(
+    after_help = "Start with `rep`, or with `rep doctor` when something is missing. `rep --version --verbose` tells how \
+                        this program was built."
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
@@ -84,6 +88,8 @@ pub(crate) enum Command {
     Migrate(migrate::MigrateArgs),
     Init(init::InitArgs),
     Completions(completions::CompletionsArgs),
+    #[command(subcommand, name = "self")]
+    SelfCommand(self_command::SelfAction),
 }
 
 /// The headings of `rep help --all`, each with the first command below it, in the order of [`Command`].
@@ -182,6 +188,31 @@ fn roots(matches: &ArgMatches) -> Vec<PathBuf> {
         level = matches.subcommand().map(|(_, below)| below);
     }
     roots
+}
+
+/// Answers `rep --version --verbose`; `None` in all other runs. To clap, `--version` ends the command line.
+pub(crate) fn verbose_version() -> Option<ExitCode> {
+    let mut words = env::arguments().split_off(1);
+    words.sort();
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    if !matches!(words[..], ["--verbose", "--version"] | ["--verbose", "-V"]) {
+        return None;
+    }
+    let text = concat!(
+        "rep ",
+        env!("CARGO_PKG_VERSION"),
+        "\ncommit: ",
+        env!("REPERTOIRE_BUILD_COMMIT"),
+        "\nprofile: ",
+        env!("REPERTOIRE_BUILD_PROFILE"),
+        "\ntarget: ",
+        env!("REPERTOIRE_BUILD_TARGET"),
+        "\nfeatures: ",
+        env!("REPERTOIRE_BUILD_FEATURES")
+    );
+    // Nothing can be reported when standard output is closed.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    Some(Exit::Success.into())
 }
 
 /// Answers a shell that asks for completions; `None` in all other runs.

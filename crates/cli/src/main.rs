@@ -43,7 +43,8 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
     enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
-    publish, remove, revoke, run, search, serve, session, show, stats, sync, team, undo, update, watch,
+    publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team, undo,
+    update, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
         return code;
     }
     let env = env::capture();
-    if let Some(code) = cli::complete(&env) {
+    if let Some(code) = cli::complete(&env).or_else(cli::verbose_version) {
         return code;
     }
     let cli = cli::parse();
@@ -155,6 +156,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Agent(args) => agent::run(ui, &args.served.load(ui, env, &globals)?, &args),
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),
         Command::Completions(args) => completions::run(ui, &env, &args),
+        Command::SelfCommand(action) => self_command::run(ui, &env, &action, cli::command()),
         Command::Run(args) => run::run(ui, &load(ui, env, &globals)?, &args),
         Command::Approve(args) => approve::run(ui, &load(ui, env, &globals)?, &args),
         Command::Revoke(args) => revoke::run(ui, &load(ui, env, &globals)?, &args),

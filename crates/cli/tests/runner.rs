@@ -85,6 +85,7 @@ mod test_publish_kill_loop;
 mod test_records;
 mod test_run_command;
 mod test_search_command;
+mod test_self_command;
 mod test_serve_command;
 mod test_show_command;
 mod test_signing_in;

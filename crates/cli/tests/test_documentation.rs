@@ -141,10 +141,9 @@ fn failure(base: &Path, command: &str) -> Option<String> {
 fn every_command_of_the_documentation_runs() {
     let mut count = 0;
     let mut failures = Vec::new();
-    let readme = docs().join("../README.md");
-    // The reference is generated from the program itself, and the tutorial has a test of its own.
+    // The reference is generated from the program itself, and the others have tests of their own.
     let is_left_out = |page: &PathBuf| page.ends_with("reference/cli.md") || page.ends_with("tutorial.md");
-    for page in pages(&docs()).into_iter().chain([readme]).filter(|page| !is_left_out(page)) {
+    for page in pages(&docs()).into_iter().filter(|page| !is_left_out(page)) {
         let text = std::fs::read_to_string(&page).unwrap();
         // Each block of commands stands for itself.
         for block in text.split("```").map(|block| commands(block).collect::<Vec<&str>>()) {
@@ -225,4 +224,76 @@ fn every_kind_of_event_is_described() {
     for kind in repertoire::EventKind::ALL {
         assert!(page.contains(&format!("\n| `{}` | ", kind.as_str())), "{}", kind.as_str());
     }
+}
+
+/// Returns what the commands of `block` print in an empty project, each below its line.
+fn console(base: &Path, block: &str) -> String {
+    std::fs::create_dir_all(base.join("project/.git")).unwrap();
+    std::fs::create_dir_all(base.join("home")).unwrap();
+    let mut shown = String::new();
+    for line in block.lines().filter(|line| line.starts_with("$ ")) {
+        let output = shell(base, &line[2..], "none");
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let text = text.replace(&*base.canonicalize().unwrap().to_string_lossy(), "/home/ann");
+        shown += &format!("{line}\n{}\n\n", text.trim_end());
+    }
+    format!("{}\n", shown.trim_end())
+}
+
+#[test]
+fn the_readme_shows_what_its_commands_print() {
+    let path = docs().join("../README.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once("```console\n").unwrap();
+    let (block, after) = rest.split_once("```\n").unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let shown = console(place.path(), block);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, format!("{before}```console\n{shown}```\n{after}")).unwrap();
+    }
+    assert!(shown == block, "the README is stale; `UPDATE_DOCS=1` writes it:\n{shown}");
+    assert!(block.matches("$ rep ").count() >= 5, "{block}");
+    assert!(text.lines().count() <= 120, "the README has {} lines", text.lines().count());
+}
+
+/// Returns the targets of the links of a page, without code.
+fn links(text: &str) -> Vec<String> {
+    let prose: String = text.split("```").step_by(2).collect();
+    let prose: Vec<&str> = prose.split('`').step_by(2).collect();
+    // Code within the words of a link leaves its brackets alone.
+    let rest = prose.join("");
+    let targets = rest.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let mut dead = Vec::new();
+    let top =
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md"];
+    for page in pages(&docs()).into_iter().chain(top.map(|name| docs().join("..").join(name))) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let is_outside =
+            |link: &&String| link.contains("://") || link.starts_with('#') || link.starts_with("mailto:");
+        for link in links(&text).iter().filter(|link| !is_outside(link)) {
+            let file = page.parent().unwrap().join(link.split('#').next().unwrap());
+            if !file.try_exists().unwrap() {
+                dead.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert_eq!(dead, Vec::<String>::new());
+}
+
+#[test]
+fn the_book_has_every_page_once() {
+    let summary = std::fs::read_to_string(docs().join("SUMMARY.md")).unwrap();
+    let mut listed = links(&summary);
+    listed.sort();
+    let is_page = |page: &PathBuf| !page.ends_with("SUMMARY.md");
+    let found = pages(&docs()).into_iter().filter(is_page);
+    let found: Vec<String> =
+        found.map(|page| page.strip_prefix(docs()).unwrap().to_string_lossy().replace('\\', "/")).collect();
+    assert_eq!(listed, found);
 }

@@ -1,4 +1,4 @@
-//! Runs the Rust examples of the README and the guides as tests.
+//! Runs the Rust examples of the documentation as tests.
 
 macro_rules! pages {
     ($($name:ident $path:literal)+) => {
@@ -11,7 +11,7 @@ macro_rules! pages {
 }
 
 pages! {
-    Readme "README.md"
+    Introduction "docs/introduction.md"
     Embedding "docs/guides/embedding.md"
     HotReload "docs/guides/hot-reload.md"
     Searching "docs/guides/searching.md"

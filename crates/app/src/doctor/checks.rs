@@ -16,6 +16,7 @@ use repertoire_sources::LOCK_FILE;
 
 use crate::docs::docs;
 use crate::explain::first_of;
+use crate::installation::{Installation, programs_on_path};
 use crate::view::{CheckStatus as Status, CheckView};
 use crate::workspace::environment::{self as env, Env};
 use crate::workspace::{
@@ -23,7 +24,7 @@ use crate::workspace::{
 };
 
 use repertoire::config::{DisabledPattern, Settings};
-use repertoire_model::text::count;
+use repertoire_model::text::{count, list};
 
 /// The most skills that are named one by one.
 pub(super) const MAX_NAMED: usize = 5;
@@ -32,6 +33,7 @@ pub(super) const MAX_NAMED: usize = 5;
 pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>) -> Vec<CheckView> {
     let mut checks = Checks(Vec::new());
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
+    checks.installation(&env);
     checks.environment(&env);
     let Some(settings) = checks.configuration(&env, options) else { return checks.0 };
     let workspace = Workspace::new(env, options.clone(), settings, reporter);
@@ -93,6 +95,22 @@ impl Checks {
 
     pub(super) fn info(&mut self, topic: &'static str, message: impl Into<String>) {
         self.add(Status::Info, topic, message, None);
+    }
+
+    /// Names the way in which the program was installed, and warns if a shell finds several.
+    fn installation(&mut self, env: &Env) {
+        if let Some(installation) = Installation::find(env) {
+            let message = format!("{}, {}", installation.program.display(), installation.description());
+            self.ok("installed", message);
+        }
+        if let [first, others @ ..] = &programs_on_path(env)[..]
+            && !others.is_empty()
+        {
+            let others: Vec<String> = others.iter().map(|path| path.display().to_string()).collect();
+            let others = list(&others.iter().map(String::as_str).collect::<Vec<_>>());
+            let message = format!("a shell starts {}, and finds {others} too", first.display());
+            self.add(Status::Warn, "installed", message, Some("remove all but one, or change PATH"));
+        }
     }
 
     /// Says if agents are offered tools to propose changes.

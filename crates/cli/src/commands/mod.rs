@@ -32,6 +32,7 @@ pub(crate) mod remove;
 pub(crate) mod revoke;
 pub(crate) mod run;
 pub(crate) mod search;
+pub(crate) mod self_command;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod show;

@@ -13,6 +13,7 @@ const REASONS: &[(&str, &str)] = &[
     ("approvals", "commands and pages show them, for the skills of a workspace"),
     ("clients", "they get the skills of a workspace"),
     ("docs", "every module links to the documentation"),
+    ("installation", "`rep doctor` and `rep self` name it alike"),
     ("review", "commands and pages decide about proposals alike"),
     ("stats", "they join the events of a store with the skills of a workspace"),
     ("switch", "commands and pages switch skills alike"),

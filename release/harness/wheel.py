@@ -1,0 +1,72 @@
+"""The wheel for PyPI, made by maturin: the program, the script `repertoire-cli`, and the module `repertoire` if it is there."""
+
+import re
+import shutil
+import zipfile
+
+from harness import licences
+from harness.tools import (
+    GLIBC, LINK, NAME, OUT, RELEASE, REPOSITORY, TARGET, VERSION, WORK, Failed, environment, fresh, python_tools, released, run,
+)
+
+MOST_MEGABYTES = 16
+MODULE = REPOSITORY / "bindings/python/repertoire"
+MANYLINUX = "manylinux_" + GLIBC.replace(".", "_")
+
+
+def build(target=TARGET, tag=MANYLINUX, programs=WORK / "target"):
+    """Returns the wheel of the program for `target` that cargo has built in `programs`."""
+    python_tools()
+    options = ["--profile", "dist", "--target", target, "--compatibility", tag]
+    return make(OUT, ["--zig", *options] if "linux" in target else options, released(programs))
+
+
+def build_short(target):
+    """Returns a wheel of the debug program in the folder `target`, for this machine alone."""
+    python_tools("maturin")
+    options = ["--profile", "dev", "--compatibility", "linux", "--compression-method", "stored"]
+    return make(fresh(WORK / "short"), options, environment(CARGO_TARGET_DIR=str(target)))
+
+
+def make(out, options, variables):
+    project = stage()
+    for old in out.glob("*.whl"):
+        old.unlink()
+    run(["maturin", "build", "--locked", "--out", out, *options], project, variables)
+    (wheel,) = out.glob("*.whl")
+    check(wheel)
+    return wheel
+
+
+def stage():
+    """Makes the project that maturin builds. The module of Python is packed from where it is written."""
+    project = fresh(WORK / "wheel")
+    text = (RELEASE / "wheel/pyproject.toml").read_text()
+    for word, value in (("@VERSION@", VERSION), ("@LINK@", LINK), ("@REPOSITORY@", str(REPOSITORY))):
+        text = text.replace(word, value)
+    if MODULE.is_dir():
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(MODULE, project / "python/repertoire", ignore=ignored)
+        text += 'python-source = "python"\nmodule-name = "repertoire"\n'
+    (project / "pyproject.toml").write_text(text)
+    shutil.copytree(RELEASE / "wheel/data", project / "data")
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+        shutil.copy(REPOSITORY / name, project / name)
+    # Pages of a registry have no files beside them.
+    readme = re.sub(r"(!\[[^\]]*\]\()(?!https:)", rf"\1{LINK}/raw/main/", (REPOSITORY / "README.md").read_text())
+    (project / "README.md").write_text(re.sub(r"\]\((?!https:)", f"]({LINK}/blob/main/", readme))
+    licences.write(project / "LICENSES-OF-DEPENDENCIES.txt")
+    return project
+
+
+def check(wheel):
+    """Holds the wheel to what it must have."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    stem = f"{NAME.replace('-', '_')}-{VERSION}"
+    program = "rep.exe" if "win_" in wheel.stem.split("-")[-1] else "rep"
+    for wanted in (f"{stem}.data/scripts/{program}", f"{stem}.data/scripts/repertoire-cli", f"{stem}.dist-info/METADATA"):
+        if wanted not in names:
+            raise Failed(f"{wheel.name} has no {wanted}: {names}")
+    if not any(name.startswith(f"{stem}.dist-info/sboms/") and name.endswith(".cyclonedx.json") for name in names):
+        raise Failed(f"{wheel.name} has no bill of materials: {names}")
