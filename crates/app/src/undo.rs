@@ -8,13 +8,16 @@ use repertoire::change::{DoneChange, PathStep, TakenBack, UNDO, done_changes, ta
 use repertoire_clients::connect::{
     Connection, OwnEntries, broken_files, connections, connections_in_words, removal,
 };
-use repertoire_clients::{Owner, adopt, link, paths};
+use repertoire_clients::{Owner, adopt, hook, link, paths};
 use repertoire_model::Pattern;
 
 use crate::error::Error;
 use crate::switch::switched_on;
 use crate::view::ChangeView;
 use crate::workspace::{ChangeSite, Workspace};
+
+/// The words of a change that registered hooks.
+pub const CONNECT_HOOKS: &str = "rep connect --hooks";
 
 /// A change in the list.
 pub struct ListedChange {
@@ -209,11 +212,14 @@ fn disconnected(
     change: &DoneChange,
     mut back: TakenBack,
 ) -> Result<TakenBack, Error> {
+    let places = workspace.env.places();
+    let hooks = (change.command == CONNECT_HOOKS).then_some(&*change.about).unwrap_or_default();
     let connections = connections_of(workspace, owner, change);
     for (path, reason) in std::mem::take(&mut back.changed) {
-        match connections.get(&paths::resolved(&path)) {
-            Some(connection) => back.change.steps.push(removal(&workspace.env.places(), connection)?),
-            None => back.changed.push((path, reason)),
+        match (connections.get(&paths::resolved(&path)), hook::removal(&places, hooks, owner, &path)?) {
+            (_, Some(step)) => back.change.steps.push(step),
+            (Some(connection), None) => back.change.steps.push(removal(&places, connection)?),
+            (None, None) => back.changed.push((path, reason)),
         }
     }
     Ok(back)
