@@ -213,7 +213,7 @@ fn disconnected(
     mut back: TakenBack,
 ) -> Result<TakenBack, Error> {
     let places = workspace.env.places();
-    let hooks = (change.command == CONNECT_HOOKS).then_some(&*change.about).unwrap_or_default();
+    let hooks: &[String] = if change.command == CONNECT_HOOKS { &change.about } else { &[] };
     let connections = connections_of(workspace, owner, change);
     for (path, reason) in std::mem::take(&mut back.changed) {
         match (connections.get(&paths::resolved(&path)), hook::removal(&places, hooks, owner, &path)?) {
