@@ -64,14 +64,3 @@ pub(crate) fn client_names() -> PossibleValuesParser {
     let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title());
     PossibleValuesParser::new(CLIENTS.iter().map(value))
 }
-
-pub(crate) fn client_names() -> PossibleValuesParser {
-    let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title());
-    PossibleValuesParser::new(CLIENTS.iter().map(value))
-}
-
-/// Returns the names of the clients whose rule for listings is known.
-pub(crate) fn listing_clients() -> PossibleValuesParser {
-    let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title());
-    PossibleValuesParser::new(CLIENTS.iter().filter(|client| client.listing.is_some()).map(value))
-}
