@@ -22,6 +22,7 @@ use repertoire_model::{Digest, FileKind};
 use serde::Deserialize;
 use serde_json::Number;
 
+pub(crate) use self::clients::mentioned_skills;
 use self::clients::{ClientRecord, KnownSkills};
 use crate::error::Error;
 use crate::token_counter::TokenCounter;

@@ -9,13 +9,16 @@ use repertoire::change::{
 use repertoire_clients::connect::{
     Connection, OwnEntries, broken_files, connections, connections_in_words, removal,
 };
-use repertoire_clients::{Owner, adopt, link, paths};
+use repertoire_clients::{Owner, adopt, hook, link, paths};
 use repertoire_model::Pattern;
 
 use crate::error::Error;
 use crate::switch::switched_on;
 use crate::view::ChangeView;
 use crate::workspace::{ChangeSite, Workspace};
+
+/// The words of a change that registered hooks.
+pub const CONNECT_HOOKS: &str = "rep connect --hooks";
 
 /// A change in the list.
 pub struct ListedChange {
@@ -200,11 +203,14 @@ fn disconnected(
     change: &DoneChange,
     mut back: TakenBack,
 ) -> Result<TakenBack, Error> {
+    let places = workspace.env.places();
+    let hooks: &[String] = if change.command == CONNECT_HOOKS { &change.about } else { &[] };
     let connections = connections_of(workspace, owner, change);
     for (path, reason) in std::mem::take(&mut back.changed) {
-        match connections.get(&paths::resolved(&path)) {
-            Some(connection) => back.change.steps.push(removal(&workspace.env.places(), connection)?),
-            None => back.changed.push((path, reason)),
+        match (connections.get(&paths::resolved(&path)), hook::removal(&places, hooks, owner, &path)?) {
+            (_, Some(step)) => back.change.steps.push(step),
+            (Some(connection), None) => back.change.steps.push(removal(&places, connection)?),
+            (None, None) => back.changed.push((path, reason)),
         }
     }
     Ok(back)

@@ -10,7 +10,7 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
-    enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
+    enable, eval, events, explain, history, hook, init, kit, link, list, migrate, new, pack, prompt, proposal,
     publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team, undo,
     update, watch,
 };
@@ -82,6 +82,7 @@ pub(crate) enum Command {
     Prompt(prompt::PromptArgs),
     Call(call::CallArgs),
     Session(session::SessionArgs),
+    Hook(hook::HookArgs),
     Watch(watch::WatchArgs),
     Cost(cost::CostArgs),
     Eval(eval::EvalArgs),
@@ -152,6 +153,10 @@ pub(crate) fn parse() -> Cli {
         Ok(cli)
     });
     parsed.unwrap_or_else(|error| {
+        // Some clients discard a prompt whose hook fails.
+        if env::arguments().get(1).is_some_and(|word| word == "hook") && error.use_stderr() {
+            std::process::exit(0);
+        }
         let error = old_words::with_command(error, &env::arguments(), &command());
         let mut words = env::arguments().into_iter().take_while(|word| *word != "--");
         if error.use_stderr() && words.any(|word| word == "--json") {

@@ -42,7 +42,7 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
-    enable, eval, events, explain, history, init, kit, link, list, migrate, new, pack, prompt, proposal,
+    enable, eval, events, explain, history, hook, init, kit, link, list, migrate, new, pack, prompt, proposal,
     publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team, undo,
     update, watch,
 };
@@ -63,6 +63,9 @@ fn main() -> ExitCode {
     }
     let cli = cli::parse();
     let mut ui = Ui::new(&cli.globals, &env);
+    if let Some(Command::Hook(args)) = &cli.command {
+        return hook::run(&mut ui, env, &cli.globals, args).into();
+    }
     wire::finish_interrupted_runs(&mut ui, &env);
     if cli.command.as_ref().is_some_and(needs_whole_changes) {
         for change in finish_interrupted_changes(&env) {
@@ -151,6 +154,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Dashboard(args) => dashboard::run(ui, load(ui, env, &globals)?, &args),
         Command::Publish(args) => publish::run(ui, &load(ui, env, &globals)?, &args),
         Command::Team(args) => team::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Hook(args) => Ok(hook::run(ui, env, &globals, &args)),
         Command::Session(args) => session::run(ui, &args.served.load(ui, env, &globals)?, &args),
         Command::Call(args) => call::run(ui, &args.served.load(ui, env, &globals)?, &args),
         Command::Agent(args) => agent::run(ui, &args.served.load(ui, env, &globals)?, &args),

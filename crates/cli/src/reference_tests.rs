@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use repertoire::config::{AGENT_KEYS, KEYS, PROFILES, Settings, ValueKind};
 use repertoire_app::view::{
-    CatalogView, ClientView, DoctorView, ExplanationView, FileListView, OriginReportView, ProposalDetailView,
-    ProposalListView, ProposalView, RollbackView, SearchView, SkillDetailView, SkillView, StatsView,
-    UndoListView, UndoView, VersionDiffView, VersionListView,
+    CatalogView, ClientView, DoctorView, ExplanationView, FileListView, ListingView, OriginReportView,
+    ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView, SkillDetailView, SkillView,
+    StatsView, UndoListView, UndoView, VersionDiffView, VersionListView,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -191,6 +191,7 @@ fn exit_codes() {
 /// The commands that print a view, with it.
 const VIEWS: &[(&str, SchemaOf)] = &[
     ("`rep list`, each of `skills`", SchemaGenerator::subschema_for::<SkillView>),
+    ("`rep list --client`", SchemaGenerator::subschema_for::<ListingView>),
     ("`rep catalog`", SchemaGenerator::subschema_for::<CatalogView>),
     ("`rep show`", SchemaGenerator::subschema_for::<SkillDetailView>),
     ("`rep explain`", SchemaGenerator::subschema_for::<ExplanationView>),

@@ -60,6 +60,7 @@ mod test_global;
 mod test_hints;
 #[cfg(unix)]
 mod test_history_command;
+mod test_hook_command;
 mod test_init_command;
 #[cfg(unix)]
 mod test_interruption;
@@ -68,6 +69,7 @@ mod test_kill_loop;
 mod test_kit_command;
 mod test_link_command;
 mod test_list_command;
+mod test_list_client;
 mod test_migrate_command;
 mod test_new_command;
 mod test_notices;

@@ -3,6 +3,9 @@
 use repertoire::discovery::ClientDirectories;
 use serde_json::{Map, Value, json};
 
+use crate::hook::HookRule;
+use crate::listing::ListingRule;
+
 /// A program that speaks MCP, reads skills, or both.
 #[derive(Debug)]
 pub struct Client {
@@ -28,6 +31,10 @@ pub struct Client {
     pub token: Option<TokenReference>,
     /// True if it is started without the user's shell, and so does not have their `PATH`.
     pub is_desktop: bool,
+    /// The rule by which it lists skills to its model, if that is known.
+    pub listing: Option<&'static ListingRule>,
+    /// Its hooks that may add text to a prompt, if it has some.
+    pub hooks: Option<&'static HookRule>,
 }
 
 /// The way in which a configuration file names the environment variable with the token of a server.

@@ -13,3 +13,6 @@ pub use overlap::{ClientFiles, connected_to_all, offered_names, present, skills_
 pub use own_entries::OwnEntries;
 pub use plan::{ConnectAction, ConnectOptions, ConnectPlan, ConnectStep, plan, removal};
 pub use server::{ServerOptions, server};
+
+pub(crate) use own_entries::is_program_name;
+pub(crate) use plan::{broken, file_at};

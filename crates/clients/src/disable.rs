@@ -7,6 +7,7 @@ mod client_changes;
 mod disabled_list;
 
 pub use client_changes::{ChangeKind, ChangeLine, ChangeState, ClientChanges, still_read};
+pub use client_switch::has_switch;
 pub use disabled_list::DisabledList;
 pub use matched::{is_match, matched};
 

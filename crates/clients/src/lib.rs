@@ -15,6 +15,8 @@
 
 mod error;
 mod client;
+pub mod hook;
+pub mod listing;
 mod table;
 mod places;
 mod readers;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::TokenReference::{Header, Key, ListedHeader};
 use crate::client::{Client, Format};
+use crate::{hook, listing};
 
 /// Starts a row: what most clients have in common.
 const USUAL: Client = Client {
@@ -18,6 +19,8 @@ const USUAL: Client = Client {
     http: None,
     token: None,
     is_desktop: false,
+    listing: None,
+    hooks: None,
 };
 
 /// Every client that can be named.
@@ -29,6 +32,8 @@ pub const CLIENTS: &[Client] = &[
         project: &[".mcp.json"],
         http: Some(typed_http),
         token: Some(Header("${", "}")),
+        listing: Some(&listing::CLAUDE_CODE),
+        hooks: Some(&hook::CLAUDE_CODE),
         ..USUAL
     },
     Client {
@@ -43,6 +48,7 @@ pub const CLIENTS: &[Client] = &[
         project: &[".cursor/mcp.json"],
         http: Some(|_, url| json!({ "url": url })),
         token: Some(Header("${env:", "}")),
+        listing: Some(&listing::CURSOR),
         ..USUAL
     },
     Client {
@@ -53,6 +59,8 @@ pub const CLIENTS: &[Client] = &[
         table: "mcp_servers",
         http: Some(|_, url| json!({ "url": url })),
         token: Some(Key("bearer_token_env_var")),
+        listing: Some(&listing::CODEX),
+        hooks: Some(&hook::CODEX),
         ..USUAL
     },
     Client {
@@ -74,6 +82,7 @@ pub const CLIENTS: &[Client] = &[
         stdio: local_command,
         http: Some(remote),
         token: Some(Header("{env:", "}")),
+        listing: Some(&listing::OPENCODE),
         ..USUAL
     },
     Client {
@@ -95,6 +104,7 @@ pub const CLIENTS: &[Client] = &[
             })
         }),
         token: Some(ListedHeader("${", "}")),
+        listing: Some(&listing::GOOSE),
         ..USUAL
     },
     Client {
@@ -104,6 +114,8 @@ pub const CLIENTS: &[Client] = &[
         project: &[".gemini/settings.json"],
         http: Some(|_, url| json!({ "httpUrl": url })),
         token: Some(Header("${", "}")),
+        listing: Some(&listing::GEMINI),
+        hooks: Some(&hook::GEMINI),
         ..USUAL
     },
     Client {
@@ -129,6 +141,8 @@ pub const CLIENTS: &[Client] = &[
         user: &["~/.copilot/mcp-config.json"],
         stdio: |_, command, args| json!({ "type": "stdio", "command": command, "args": args, "tools": ["*"] }),
         http: Some(|_, url| json!({ "type": "http", "url": url, "tools": ["*"] })),
+        listing: Some(&listing::COPILOT),
+        hooks: Some(&hook::COPILOT),
         ..USUAL
     },
     Client {

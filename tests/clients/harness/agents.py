@@ -34,17 +34,27 @@ class Agent:
     # Agents that keep tools for later have only the one that asks to be there.
     script: tuple = (LOAD, READ)
     seconds: int = 120
-    # Where in the home directory it reads skills from, if it has a switch for single skills.
+    # Where in the home directory it reads skills from.
     files: str = ""
+    # True if it has a switch for single skills.
+    switches: bool = True
     # Programs of ours, which are given the command of the server, are not known to `rep connect`.
     connects: bool = True
+    # The numbers of skills with which its listing is compared with the simulated one.
+    listings: tuple = ()
+    # What it needs on its command line to run a hook that nobody has agreed to.
+    hooks: tuple | None = None
 
 
 def cases_of(name):
     def cases(world):
         yield "headless, scripted model", lambda: converse(world, name, AGENTS[name])
         yield "more skills than fit", lambda: finds_the_rest(world, name, AGENTS[name])
-        if AGENTS[name].files:
+        for count in AGENTS[name].listings:
+            yield f"listing of {count} skills", lambda count=count: lists_as_simulated(world, name, AGENTS[name], count)
+        if AGENTS[name].hooks is not None:
+            yield "prompt hook", lambda: names_the_skill(world, name, AGENTS[name])
+        if AGENTS[name].files and AGENTS[name].switches:
             yield "rep disable", lambda: leaves_out_what_is_disabled(world, name, AGENTS[name])
 
     return cases
@@ -126,6 +136,76 @@ def offered(model, command, place, variables, agent):
 def switch(world, place, action, name):
     command = [world.rep, action, "--client", name, SKILLS[0]]
     run(command, place, environment(place), START_SECONDS).expect_success()
+
+
+def lists_as_simulated(world, name, agent, count):
+    """The text that `rep list --client` expects of each skill is in the first request, byte for byte and in this order."""
+    place = world.place(name)
+    with ModelServer(list(agent.script)) as model:
+        command, variables = agent.prepare(place, model.url)
+        write_skills(place / "home" / agent.files, count)
+        run(command, place, environment(place, **variables), agent.seconds).expect_success()
+        request = max(model.requests, key=lambda request: len(json.dumps(request.body)))
+    outcome = run([world.rep, "list", "--client", name, "--json"], place, environment(place), START_SECONDS)
+    outcome.expect_success()
+    listing = json.loads(outcome.output)
+    texts = list(strings([request.frame, request.messages, request.tools]))
+    text = max(texts, key=lambda text: text.count("kind-"))
+    at = 0
+    for skill in listing["skills"]:
+        found = text.find(skill["text"], at)
+        if found < 0:
+            raise Failed(f"{skill['name']} is {skill['shown']}, but this is not in the request: {skill['text']!r}")
+        at = found + len(skill["text"])
+        if skill["shown"] == "gone" and skill["name"] in text:
+            raise Failed(f"{skill['name']} is in the request, but should be gone")
+    shown = {key: listing[key] for key in ("whole", "cut", "name_only", "gone")}
+    return f"{shown} of {count} skills, as simulated by the rule of {listing['version']}"
+
+
+def write_skills(directory, count):
+    """Writes skills with descriptions of one word to many lines, some of them longer than clients permit."""
+    words = "Reads, sorts and “answers” papers of <this> kind & others. Use when somebody asks - or says - so. 处理文件。".split()
+    for number in range(count):
+        length = 1 + number * 37 % 90 if number % 13 else 260
+        description = " ".join(words[word % len(words)] for word in range(number, number + length))
+        skill = directory / f"kind-{number:03}"
+        skill.mkdir(parents=True)
+        (skill / "SKILL.md").write_text(f"---\nname: {skill.name}\ndescription: {json.dumps(description)}\n---\n# Kind\n")
+
+
+def names_the_skill(world, name, agent):
+    """A hook names the fitting skill before the turn, and `rep undo` takes it back to the byte."""
+    place = world.place(name)
+    with ModelServer(list(agent.script)) as model:
+        command, variables = agent.prepare(place, model.url)
+        shutil.copytree(LIBRARY, place / "home" / agent.files, dirs_exist_ok=True)
+        before = contents(place / "home")
+        rep = [world.rep, "connect", name, "--hooks", "--yes", "--command", world.rep]
+        run(rep, place, environment(place), START_SECONDS).expect_success()
+        command = [*command[:-1], *agent.hooks, command[-1]]
+        requests = []
+        for _ in range(3):
+            run(command, place, environment(place, **variables), agent.seconds).expect_success()
+            requests = list(strings([[request.messages, request.frame] for request in model.requests]))
+            # A busy machine may take longer than a hook may: then it is silent.
+            if any("The skill `csv-report` fits this request" in text for text in requests):
+                break
+        else:
+            raise Failed("no request names the skill that fits")
+    run([world.rep, "undo", "--yes"], place, environment(place), START_SECONDS).expect_success()
+    after = contents(place / "home")
+    changed = [path for path in before if "hooks" in path or "settings" in path if after.get(path) != before[path]]
+    left = [path for path in after if path not in before and "rep hook" in after[path]]
+    if changed or left:
+        raise Failed(f"rep undo left {changed + left}")
+    return "the fitting skill is named in the first request; `rep undo` takes the hook back"
+
+
+def contents(directory):
+    """Returns the text of small files by path."""
+    files = (path for path in directory.rglob("*") if path.is_file() and path.stat().st_size < 100_000)
+    return {str(path): path.read_text(errors="replace") for path in files}
 
 
 def conversation(world, name, agent):
@@ -279,13 +359,23 @@ def ai_sdk(_place, url):
 
 
 AGENTS = {
-    "goose": Agent(goose),
-    "opencode": Agent(opencode, files=".agents/skills"),
+    "goose": Agent(goose, files=".agents/skills", switches=False, listings=(60,)),
+    "opencode": Agent(opencode, files=".agents/skills", listings=(60,)),
     # Codex describes the namespace of a server's tools by the server's instructions.
-    "codex": Agent(codex, catalog="tools", files=".agents/skills"),
-    "claude-code": Agent(claude_code, script=(LOAD, LOAD_REFERENCE), files=".claude/skills"),
+    "codex": Agent(
+        codex,
+        catalog="tools",
+        files=".agents/skills",
+        listings=(10, 60, 150, 500),
+        hooks=("--dangerously-bypass-hook-trust",),
+    ),
+    "claude-code": Agent(
+        claude_code, script=(LOAD, LOAD_REFERENCE), files=".claude/skills", listings=(10, 60, 150), hooks=()
+    ),
     # The others show no instructions, so they have the catalog in the description of `load_skill`.
-    "copilot": Agent(copilot, catalog="tools"),
+    "copilot": Agent(
+        copilot, catalog="tools", files=".agents/skills", switches=False, listings=(10, 60, 150), hooks=()
+    ),
     "openai-agents": Agent(python_host("openai-agents"), catalog="tools", connects=False),
     "langchain": Agent(python_host("langchain"), catalog="tools", connects=False),
     "pydantic-ai": Agent(python_host("pydantic-ai", "without"), catalog="tools", connects=False),

@@ -70,6 +70,7 @@ pub fn checks(env: Env, options: &WorkspaceOptions, reporter: Arc<dyn Reporter>)
     checks.search(&workspace);
     checks.clients(&workspace);
     checks.files_read_twice(&workspace, library);
+    checks.listings(&workspace, library);
     checks.links(&workspace);
     checks.0
 }

@@ -10,6 +10,7 @@ use repertoire_model::text::{count, list};
 
 use super::checks::{Checks, MAX_NAMED};
 use crate::explain::first_of;
+use crate::listing::listings;
 use crate::view::CheckStatus as Status;
 use crate::workspace::{Library, Workspace, WorkspaceOptions, settings};
 
@@ -71,6 +72,17 @@ impl Checks {
             }
             self.ok("client", format!("{title} is connected ({path})"));
         }
+    }
+
+    /// Warns of clients whose listing is too short for the skills that they read from files.
+    pub(super) fn listings(&mut self, workspace: &Workspace, library: &Library) {
+        let lossy = listings(workspace, library).into_iter().filter(|listing| !listing.losses().is_empty());
+        let lossy: Vec<_> = lossy.map(|it| (it.client, format!("{}: {}", it.title, it.losses()))).collect();
+        let Some((first, _)) = lossy.first() else { return };
+        let hint = format!("run `rep list --client {first}` to see which, and what brings most");
+        let clients: Vec<&str> = lossy.iter().map(|(_, words)| words.as_str()).collect();
+        let message = format!("models do not get all of the skills; {}", clients.join("; "));
+        self.add(Status::Warn, "listing", message, Some(&hint));
     }
 
     /// Warns of clients that are there and read the same skill from more than one directory.

@@ -261,6 +261,12 @@ fn add_transcript(uses: &mut Uses, bytes: &[u8], since: Option<SystemTime>, read
     }
 }
 
+/// Returns the names of the skills that a line of a transcript of the client `id` uses.
+pub(crate) fn mentioned_skills(id: &str, line: &Value) -> Vec<String> {
+    let mentions = if id == "codex" { codex_uses(line) } else { claude_uses(line) };
+    mentions.iter().map(|mention| mention.name().to_owned()).collect()
+}
+
 /// Returns the skills that a line of a transcript of Claude Code uses: calls of `Skill`, and of `Read` for a `SKILL.md`.
 fn claude_uses(line: &Value) -> Vec<Mention> {
     let content = line["message"]["content"].as_array().into_iter().flatten();

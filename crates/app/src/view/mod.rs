@@ -7,6 +7,7 @@ mod detail;
 mod diagnostic;
 mod doctor;
 mod explanation;
+mod listing;
 mod origin;
 mod proposal;
 mod search;
@@ -26,6 +27,7 @@ pub use explanation::{
     AbsenceView, ExplainedSkillView, ExplanationView, NearMissReason, NearMissView, SearchedPlaceView,
     SeeingAgentView, SeeingClientView, SkillDecisionView,
 };
+pub use listing::{ListedSkillView, ListingView};
 pub use origin::{BrokenRecordView, OriginReportView, OriginView, RecordedSkillView};
 pub use proposal::{
     ChangedQueryView, CheckLineView, DecisionView, ProposalDetailView, ProposalListView, ProposalView,

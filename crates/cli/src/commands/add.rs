@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use repertoire::change::ChangeSteps;
 use repertoire::{Entry, State};
+use repertoire_app::listing::losses_by_adding;
 use repertoire_clients::link::{LinkKind, RecordedLink, reading_twice};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills, newest_version};
 use serde_json::json;
@@ -305,7 +306,8 @@ fn warn_about_disabled(
     Ok(())
 }
 
-/// Warns about skills of the same names in other places, because agents see only one of each name.
+/// Warns about clients whose listing has no room for the new skills, and about skills of the same names in other places,
+/// because agents see only one of each name.
 fn warn_about_others(
     ui: &mut Ui,
     workspace: &Workspace,
@@ -316,6 +318,13 @@ fn warn_about_others(
         return Ok(());
     }
     let library = workspace.inspect(workspace.settings.policy.clone());
+    let added: Vec<(&str, &str)> = new.iter().map(|it| (it.name.as_str(), &*it.description)).collect();
+    ui.warn_all(&losses_by_adding(
+        workspace,
+        &library,
+        installation.base == workspace.env.home().unwrap_or_default(),
+        &added,
+    ))?;
     for skill in new {
         let directory = installation.directory(&skill.name);
         if let Some(entry) = library.namesakes(&skill.name, &directory).next() {

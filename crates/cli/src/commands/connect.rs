@@ -7,9 +7,10 @@ mod report;
 
 pub(crate) use args::ConnectArgs;
 
+use repertoire_app::hook::prepare;
 use repertoire_app::workspace::{ChangeSite, settings};
 use repertoire_clients::connect::{self, ConnectAction, OwnEntries};
-use repertoire_clients::{CLIENTS, Client, Places};
+use repertoire_clients::{CLIENTS, Client, Places, hook};
 
 use crate::env::Env;
 use crate::error::CliError;
@@ -36,11 +37,19 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     }
     // The lock covers reading and writing, unless a person is asked in between, who must not block others.
     let lock = site.as_ref().filter(|_| args.yes).map(ChangeSite::begin).transpose()?;
-    let mut plans = connect::plan(&places, &ours, &chosen, &server, &options);
-    if options.action == ConnectAction::Connect {
+    let mut plans = if args.hooks {
+        hook::plan(&places, &chosen, &server, options.owner, options.action)
+    } else {
+        connect::plan(&places, &ours, &chosen, &server, &options)
+    };
+    if options.action == ConnectAction::Connect && !args.hooks {
         connect::warn_of_second(&ours, &places, &args.name, &mut plans);
     }
-    apply::run(ui, site.as_ref(), lock, &server, args, plans)
+    let exit = apply::run(ui, site.as_ref(), lock, &server, args, plans)?;
+    if let Some(workspace) = workspace.filter(|_| args.hooks && !args.dry_run) {
+        prepare(&workspace);
+    }
+    Ok(exit)
 }
 
 /// Returns the clients that the arguments select.
@@ -54,7 +63,13 @@ fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, C
         }
         return Ok(chosen);
     }
-    let has_file = |client: &&Client| !places.configuration(client, args.owner()).is_empty();
+    let has_file = |client: &&Client| {
+        if args.hooks {
+            client.hooks.is_some()
+        } else {
+            !places.configuration(client, args.owner()).is_empty()
+        }
+    };
     let is_there = |client: &&Client| places.is_there(client);
     let chosen: Vec<&'static Client> = CLIENTS.iter().filter(has_file).filter(is_there).collect();
     if chosen.is_empty() {

@@ -1,6 +1,7 @@
 //! `rep list`.
 
 mod changed;
+mod client;
 mod duplicates;
 
 use clap::Args;
@@ -14,7 +15,7 @@ use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
-use crate::complete::skill_names;
+use crate::complete::{client_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Style, Table, Ui};
@@ -65,6 +66,14 @@ pub(crate) struct ListArgs {
     /// Show the differences between the first and each of the others
     #[arg(long, requires = "duplicates")]
     diff: bool,
+    /// Show what is left of the skills in the listing that this client gives its model
+    ///
+    /// Shows which skills that the client reads from files are whole, cut, named alone or gone, and the changes that bring most.
+    #[arg(long, value_name = "CLIENT", value_parser = client_names(), conflicts_with_all = ["names", "all", "digest", "tokens", "origin", "duplicates"])]
+    client: Option<String>,
+    /// The tokens of the context window that the budget of the client is a part of
+    #[arg(long, value_name = "TOKENS", requires = "client", value_parser = clap::value_parser!(u32).range(1..))]
+    window: Option<u32>,
 }
 
 impl ListArgs {
@@ -101,6 +110,9 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &ListArgs) -> Result
     }
     if args.duplicates {
         return duplicates::write(ui, workspace, &args.names, args.diff);
+    }
+    if let Some(client) = &args.client {
+        return client::write(ui, workspace, client, args.window);
     }
     // A refused library can still be inspected.
     let is_all = args.shows_all();

@@ -18,6 +18,7 @@ pub(crate) mod eval;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod kit;
 pub(crate) mod link;

@@ -7,17 +7,10 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-<<<<<<< HEAD
-const ALL: usize = 117_690;
+const ALL: usize = 119_652;
 
 /// The most lines of single crates, by directory.
-const CRATES: &[(&str, usize)] = &[("app", 7_917), ("cli", 17_911)];
-=======
-const ALL: usize = 118_095;
-
-/// The most lines of single crates, by directory.
-const CRATES: &[(&str, usize)] = &[("app", 8_156), ("cli", 18_137)];
->>>>>>> release
+const CRATES: &[(&str, usize)] = &[("app", 8_591), ("cli", 18_372)];
 
 /// Returns `true` for files that hold tests alone, benchmarks and examples.
 fn is_test_file(path: &Path) -> bool {

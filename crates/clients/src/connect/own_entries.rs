@@ -57,13 +57,9 @@ impl OwnEntries {
 
     fn is_program(&self, command: &str) -> bool {
         // Paths are compared as text: a file in a cloned repository must not cause other files to be opened.
-        let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
         let is_asked = matches!(&self.asked, Some(Server::Stdio { command: asked, .. }) if asked == command);
         let is_running = self.programs.iter().any(|program| program == command);
-        is_asked
-            || is_running
-            || self.is_written(command)
-            || file.strip_suffix(".exe").unwrap_or(file) == PROGRAM
+        is_asked || is_running || self.is_written(command) || is_program_name(command)
     }
 
     fn is_address(&self, name: &str, url: &str) -> bool {
@@ -76,6 +72,12 @@ impl OwnEntries {
         let quoted = Value::from(text).to_string();
         self.written.iter().any(|piece| piece.contains(quoted.trim_matches('"')) && !text.is_empty())
     }
+}
+
+/// Returns whether the file of `command` has the name that this program is installed under.
+pub(crate) fn is_program_name(command: &str) -> bool {
+    let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    file.strip_suffix(".exe").unwrap_or(file) == PROGRAM
 }
 
 /// Returns whether `args` are those of `rep serve`, with or without global options before it.

@@ -146,7 +146,7 @@ struct Planner<'a> {
 }
 
 /// A file that a client may keep its configuration in, links resolved, with its text, if it is there.
-type Candidate = (PathBuf, Option<String>);
+pub(crate) type Candidate = (PathBuf, Option<String>);
 
 impl Planner<'_> {
     fn client(&self, client: &'static Client) -> ConnectPlan {
@@ -246,7 +246,8 @@ impl Planner<'_> {
     }
 }
 
-fn broken(client: &Client, path: &Path, fault: EditFault) -> Error {
+/// Returns the error about the file at `path`, which cannot be edited.
+pub(crate) fn broken(client: &Client, path: &Path, fault: EditFault) -> Error {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
     Error::refused(format!("{} is left alone{line}: {}", path.display(), fault.message))
         .hint(format!("repair it, or add by hand what a dry run of `rep connect {}` shows", client.id))
@@ -287,7 +288,7 @@ fn not_ours(path: &Path, options: &ConnectOptions) -> Error {
 }
 
 /// Returns the file at `path`, links resolved, with its text.
-fn file_at(places: &Places, owner: Owner, path: &Path) -> Result<Candidate, Error> {
+pub(crate) fn file_at(places: &Places, owner: Owner, path: &Path) -> Result<Candidate, Error> {
     let path = resolved(places, owner, path)?;
     let text = read(&path)?;
     Ok((path, text))

@@ -66,6 +66,11 @@ enum SwitchPlace {
     Table,
 }
 
+/// Returns `true` if `client` has a switch of its own for single skills.
+pub fn has_switch(client: &str) -> bool {
+    place_of(client).is_some()
+}
+
 /// Returns the reason that `client` has no switch for a skill, which `plugin` has if it is one of a plugin; `None` if it has one.
 pub(super) fn missing_switch(client: &str, plugin: Option<&str>) -> Option<String> {
     match (place_of(client), plugin) {

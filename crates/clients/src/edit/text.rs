@@ -17,7 +17,7 @@ impl EditFault {
     }
 
     /// Returns a fault about the file as a whole.
-    pub(super) fn of(message: impl Into<String>) -> Self {
+    pub(crate) fn of(message: impl Into<String>) -> Self {
         Self { message: message.into(), line: None }
     }
 

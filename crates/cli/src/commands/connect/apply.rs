@@ -1,6 +1,7 @@
 //! Shows the plans, asks, and writes.
 
 use repertoire::change::{ChangeSteps, WriterLock};
+use repertoire_app::undo::CONNECT_HOOKS;
 use repertoire_app::workspace::ChangeSite;
 use repertoire_clients::Server;
 use repertoire_clients::connect::{ConnectPlan, ConnectStep, Connection};
@@ -47,7 +48,8 @@ pub(super) fn run(
         let words = |plan: &ConnectPlan| Connection::in_words(plan.client, &args.name);
         let written = plans.iter().filter_map(|plan| Some((words(plan), plan.path_step()?)));
         let (about, steps) = written.unzip();
-        let change = ChangeSteps { command: "rep connect", about, steps, ..ChangeSteps::default() };
+        let command = if args.hooks { CONNECT_HOOKS } else { "rep connect" };
+        let change = ChangeSteps { command, about, steps, ..ChangeSteps::default() };
         ui.warn_all(&site.apply(&lock, &change)?)?;
     }
     let mut exit = Exit::Success;

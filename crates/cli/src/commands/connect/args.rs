@@ -34,6 +34,11 @@ pub(crate) struct ConnectArgs {
     /// Write to the user's configuration, which is the default
     #[arg(long, requires = "chosen")]
     user: bool,
+    /// Register prompt hooks instead of the server
+    ///
+    /// Before each turn the client runs `rep hook`, which names the skill that fits the prompt, if one does.
+    #[arg(long, requires = "chosen", conflicts_with_all = ["http", "name", "agent"])]
+    pub(super) hooks: bool,
     /// The name of the entry
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = server_name)]
     pub(super) name: String,

@@ -1,0 +1,163 @@
+//! Tests of `rep hook`, and of `rep connect --hooks`, which registers it.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// A limit that no machine reaches.
+const LIMIT: [&str; 2] = ["--limit", "600000"];
+
+fn sandbox() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    let directory = Path::new(env!("CARGO_BIN_EXE_rep")).parent().unwrap();
+    sandbox.set("PATH", directory.to_str().unwrap());
+    let write = |name: &str, description: &str| {
+        let text = format!("---\nname: {name}\ndescription: {description}\n---\n# {name}\n\nDo it.\n");
+        sandbox.write(&format!(".claude/skills/{name}/SKILL.md"), text);
+    };
+    write("pdf-forms", "Fills in PDF forms. Use when the fields of a PDF form are to be filled in.");
+    write("deploy", "Deploys services to Kubernetes clusters. Use for rollouts of a service.");
+    write("minutes", "Takes minutes of meetings. Use when somebody wants the notes of a meeting.");
+    sandbox
+}
+
+/// Returns the text that the hook of `client` adds to a conversation after `event`; empty if there is none.
+fn added(sandbox: &Sandbox, client: &str, event: &Value) -> String {
+    let run = sandbox.run_with_input(&["hook", client, LIMIT[0], LIMIT[1]], &event.to_string());
+    assert_eq!((run.code, &*run.stderr), (0, ""));
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+    let text = answer["additionalContext"].as_str();
+    text.or(answer["hookSpecificOutput"]["additionalContext"].as_str()).unwrap_or_default().to_owned()
+}
+
+fn prompt(text: &str) -> Value {
+    json!({"hook_event_name": "UserPromptSubmit", "prompt": text})
+}
+
+#[test]
+fn the_skill_that_fits_a_prompt_is_named() {
+    let sandbox = sandbox();
+    let text = added(&sandbox, "claude-code", &prompt("Fill in the fields of this PDF form"));
+    let path = sandbox.project().join(".claude/skills/pdf-forms/SKILL.md");
+    let path = path.canonicalize().unwrap();
+    assert_eq!(
+        text.lines().next().unwrap_or_default(),
+        format!("The skill `pdf-forms` fits this request: load it ({}) before you start.", path.display())
+    );
+    assert!(text.lines().count() <= 2, "{text}");
+    for silent in ["What is the weather in Oslo tomorrow?", "thanks", "/deploy", ""] {
+        assert_eq!(added(&sandbox, "claude-code", &prompt(silent)), "", "{silent}");
+    }
+    // Codex does not read these files.
+    assert_eq!(added(&sandbox, "codex", &prompt("Fill in the fields of this PDF form")), "");
+    // Copilot has another form, and no name of the event.
+    let copilot = added(&sandbox, "copilot", &json!({"prompt": "Fill in the fields of this PDF form"}));
+    assert!(copilot.contains("`pdf-forms`"), "{copilot}");
+}
+
+#[test]
+fn a_skill_is_not_named_again_until_a_compaction() {
+    let sandbox = sandbox();
+    let call = json!({"type": "assistant", "message": {"content": [
+        {"type": "tool_use", "name": "Skill", "input": {"skill": "pdf-forms"}}]}});
+    sandbox.write("t.jsonl", format!("{call}\n"));
+    let transcript = sandbox.project().join("t.jsonl");
+    let mut event = prompt("Fill in the fields of this PDF form");
+    event["transcript_path"] = transcript.to_str().into();
+    assert_eq!(added(&sandbox, "claude-code", &event), "");
+    let start =
+        json!({"hook_event_name": "SessionStart", "source": "compact", "transcript_path": transcript});
+    let text = added(&sandbox, "claude-code", &start);
+    assert!(text.contains("in use before: `pdf-forms`."), "{text}");
+    fs::write(&transcript, format!("{call}\n{{\"subtype\":\"compact_boundary\"}}\n")).unwrap();
+    assert!(added(&sandbox, "claude-code", &event).contains("`pdf-forms`"));
+}
+
+#[test]
+fn errors_and_long_waits_are_silence() {
+    let sandbox = sandbox();
+    let event = prompt("Fill in the fields of this PDF form").to_string();
+    let silent = |arguments: &[&str], input: &str| {
+        let run = sandbox.run_with_input(arguments, input);
+        assert_eq!((run.code, &*run.stdout, &*run.stderr), (0, "", ""), "{arguments:?} {input}");
+    };
+    silent(&["hook", "claude-code", "--limit", "0"], &event);
+    silent(&["hook", "no-such-client"], &event);
+    silent(&["hook", "goose", LIMIT[0], LIMIT[1]], &event);
+    silent(&["hook", "claude-code", LIMIT[0], LIMIT[1]], "{");
+    silent(&["hook", "claude-code", LIMIT[0], LIMIT[1]], "");
+    silent(&["hook"], &event);
+    silent(&["hook", "claude-code", "--no-such-option"], &event);
+    sandbox.write("repertoire.toml", "this is not TOML");
+    silent(&["hook", "claude-code", LIMIT[0], LIMIT[1]], &event);
+}
+
+#[test]
+fn a_prompt_is_not_sent_to_a_server_of_embeddings_and_is_not_stored() {
+    let sandbox = sandbox();
+    added(&sandbox, "claude-code", &prompt("Fill in the fields of this PDF form, Marmalade"));
+    let is_stored = |directory: &Path| {
+        let grep =
+            sandbox.other("grep", &["-rl", "Marmalade", directory.to_str().unwrap()]).output().unwrap();
+        !grep.stdout.is_empty()
+    };
+    assert!(!is_stored(&sandbox.home()) && !is_stored(&sandbox.project()));
+    let config =
+        "[search]\nembeddings = \"http\"\nurl = \"http://127.0.0.1:9\"\nmodel = \"m\"\nkey_env = \"\"\n";
+    sandbox.write("../home/.config/repertoire/config.toml", config);
+    assert_eq!(added(&sandbox, "claude-code", &prompt("Fill in the fields of this PDF form")), "");
+}
+
+#[test]
+fn hooks_are_registered_and_taken_back_to_the_byte() {
+    let sandbox = sandbox();
+    let settings = "{\n  // Mine.\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"./log\" }] }\n    ]\n  }\n}\n";
+    sandbox.write("../home/.claude/settings.json", settings);
+    for client in ["codex", "gemini", "copilot"] {
+        fs::create_dir_all(sandbox.home().join(format!(".{client}"))).unwrap();
+    }
+    let run = sandbox.run(&["connect", "--hooks", "--all", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("connected Claude Code"), "{}", run.stdout);
+    assert!(run.stderr.contains("Codex runs a new hook only after you trust it"), "{}", run.stderr);
+    let read = |path: &str| fs::read_to_string(sandbox.home().join(path)).unwrap_or_default();
+    assert!(read(".claude/settings.json").contains("\"rep hook claude-code\""));
+    assert!(read(".claude/settings.json").contains("// Mine."));
+    assert!(read(".codex/hooks.json").contains("\"matcher\": \"compact\""));
+    assert!(read(".gemini/settings.json").contains("BeforeAgent"));
+    assert!(read(".copilot/hooks/repertoire.json").contains("\"bash\": \"rep hook copilot\""));
+    let again = sandbox.run(&["connect", "--hooks", "claude-code", "--yes"]);
+    assert!(again.stdout.contains("Claude Code is already connected"), "{}", again.stdout);
+    assert_eq!(sandbox.run(&["undo", "--yes"]).code, 0);
+    assert_eq!(read(".claude/settings.json"), settings);
+    for path in [".codex/hooks.json", ".gemini/settings.json", ".copilot/hooks/repertoire.json"] {
+        assert!(!sandbox.home().join(path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn of_a_file_that_was_changed_since_only_the_hooks_are_taken_out() {
+    let sandbox = sandbox();
+    sandbox.write("../home/.claude/settings.json", "{}\n");
+    sandbox.run(&["connect", "--hooks", "claude-code", "--yes"]);
+    let path = sandbox.home().join(".claude/settings.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen('{', "{\n  \"model\": \"opus\",", 1)).unwrap();
+    let run = sandbox.run(&["undo", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("opus") && !text.contains("rep hook"), "{text}");
+}
+
+#[test]
+fn clients_without_such_hooks_are_refused_and_told_which_have_some() {
+    let run = sandbox().run(&["connect", "--hooks", "goose", "--yes"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("Goose has no hooks that may add text to a prompt"), "{}", run.stderr);
+    assert!(run.stderr.contains("these have: claude-code, codex, gemini, copilot"), "{}", run.stderr);
+}

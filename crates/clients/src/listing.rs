@@ -1,0 +1,14 @@
+//! The listing of skills that each client shows its model: the rule by which it is cut to a budget, and what that
+//! leaves of the skills that the client reads from files.
+
+mod rule;
+mod rules;
+mod offered;
+mod simulation;
+#[cfg(test)]
+mod tests;
+
+pub use offered::{OfferedSkill, offered};
+pub use rule::{ListingBudget, ListingRule};
+pub(crate) use rules::{CLAUDE_CODE, CODEX, COPILOT, CURSOR, GEMINI, GOOSE, OPENCODE};
+pub use simulation::{ListedSkill, Shown, SimulatedListing, simulate};

@@ -1,0 +1,50 @@
+//! The rule by which a client lists skills to its model.
+
+use super::OfferedSkill;
+
+/// The rule by which a client lists the skills that it reads from files.
+#[derive(Debug, Clone, Copy)]
+pub struct ListingRule {
+    /// The version of the client that has the rule.
+    pub version: &'static str,
+    /// The address that the rule was read at; `None` if it was compared with requests of the client.
+    pub read_at: Option<&'static str>,
+    /// The tokens of the context window that the budget is a part of.
+    pub window: usize,
+    /// The room for all skills.
+    pub budget: ListingBudget,
+    /// The most characters of a description; `None` if any length is shown.
+    pub longest: Option<usize>,
+    /// The end of a longer description, which is cut; `None` if its skill is left out.
+    pub cut_mark: Option<&'static str>,
+    /// Returns a description as the model gets it, before it is shortened.
+    pub written: fn(&str) -> String,
+    /// Returns the entry of a skill with this description, or without one.
+    pub entry: fn(&OfferedSkill, &str) -> String,
+    /// Returns the text that the listing is sorted by.
+    pub order: fn(&OfferedSkill) -> String,
+    /// The skill of two with one name that hides the other: the user's (`true`) or the project's; `None` if both are listed.
+    pub user_wins: Option<bool>,
+    /// True if skills whose author keeps them for people are left out.
+    pub leaves_out_manual: bool,
+    /// True if skills with `paths` are listed only after a file of theirs was used.
+    pub waits_for_paths: bool,
+    /// The names and description lengths of the client's own skills, which share the budget.
+    pub own: &'static [(&'static str, usize)],
+}
+
+/// The room that a client leaves for the listing, and how it fits skills into it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ListingBudget {
+    /// There is no limit.
+    Unlimited,
+    /// A part of the context window, in columns: so many for a token of a window of 1,000,000 tokens, and of a smaller one. Names
+    /// stay; descriptions are whole or left out, and those of the skills that were used most come first. The last number is taken
+    /// by what is not shown.
+    MostUsed(f64, [usize; 2], usize),
+    /// A part of the context window, in tokens of four bytes. All descriptions are cut at about the same length; where
+    /// names alone are too long, skills at the end are left out.
+    Even(f64),
+    /// A number of characters. The first skill that does not fit, and all behind it, are named alone.
+    FirstCome(usize),
+}
