@@ -123,7 +123,8 @@ fn many_empty_files_are_stopped_while_they_are_made() {
     let program =
         "for number in range(140000): open('f%d' % number, 'w').close()\nprint('ESCAPED', flush=True)";
     for sandbox in sandboxes() {
-        let mut job = Target::new().job(program);
+        let target = Target::new();
+        let mut job = target.job(program);
         job.limits.disk = 128 << 20;
         let outcome = sandbox.run(&job).unwrap();
         assert_eq!(outcome.ending, RunEnding::Exceeded(ExceededLimit::Disk), "{}", sandbox.name());

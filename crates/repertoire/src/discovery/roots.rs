@@ -282,7 +282,7 @@ fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
 /// Returns the visible directories of `project` that clients which are there read skills from.
 fn visible_directories(project: &Path, home: Option<&Path>) -> Vec<&'static str> {
     let has = |sign: &&str| home.is_some_and(|home| home.join(sign).is_dir());
-    let by_sign = VISIBLE_DIRECTORIES.iter().filter(|(_, signs)| signs.iter().any(|sign| has(sign)));
+    let by_sign = VISIBLE_DIRECTORIES.iter().filter(|(_, signs)| signs.iter().any(&has));
     let mut names: Vec<&str> = by_sign.map(|(name, _)| *name).collect();
     let (name, package) = VISIBLE_OF_PACKAGE;
     let names_package = || {

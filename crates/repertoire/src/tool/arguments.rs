@@ -1,7 +1,9 @@
 //! Arguments of calls, which come from a model and may be anything.
 
+use std::borrow::Cow;
+
 use repertoire_model::answer::FaultKind;
-use repertoire_model::text;
+use repertoire_model::{SkillPath, text};
 use serde_json::{Map, Value};
 
 use crate::session::SessionOptions;
@@ -173,6 +175,22 @@ pub(crate) fn object_of(value: &Value) -> Option<Map<String, Value>> {
 
 pub(super) fn bad(name: &str, expected: &str) -> FaultKind {
     FaultKind::BadArgument { name: name.to_owned(), expected: expected.to_owned() }
+}
+
+/// Returns the normalised path: `./a//b.md` is `a/b.md`. Paths that lead up or are absolute stay, to be
+/// refused.
+pub(super) fn tidy(written: &str) -> Cow<'_, str> {
+    let parts = || written.split('/').filter(|part| !matches!(*part, "" | "."));
+    if written.starts_with('/') || parts().count() == 0 || !(written.contains("./") || written.contains("//"))
+    {
+        return Cow::Borrowed(written);
+    }
+    Cow::Owned(parts().collect::<Vec<_>>().join("/"))
+}
+
+/// Returns the path that events record for the file that a model calls `written`: one name for one file.
+pub(crate) fn recorded_path(written: &str) -> String {
+    SkillPath::new(&tidy(written)).map_or_else(|_| quoted(written), |path| path.to_string())
 }
 
 /// Returns a text that a model wrote in a form that is safe to repeat to it.

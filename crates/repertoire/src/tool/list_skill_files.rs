@@ -4,11 +4,10 @@ use repertoire_model::answer::{Answer, FaultKind, FileList, ListedFile};
 use repertoire_model::{FileEntry, SkillPath};
 use serde_json::Value;
 
-use super::arguments::{Arguments, Parameter, quoted};
+use super::arguments::{Arguments, Parameter, quoted, recorded_path, tidy};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::names::{DIRECTORY_ALIASES, SKILL_ALIASES};
-use super::read_skill_file::recorded_path;
 use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
@@ -57,7 +56,7 @@ pub(super) async fn list(
     entry: &Entry,
     directory: Option<&str>,
 ) -> Result<FileList, FaultKind> {
-    let directory = directory.map(super::read_skill_file::tidy);
+    let directory = directory.map(tidy);
     let directory = directory.as_deref().map(|written| written.trim_end_matches('/'));
     let directory = directory.filter(|written| !matches!(*written, "" | "."));
     let directory = match directory.map(SkillPath::new) {

@@ -4,7 +4,7 @@ use repertoire_model::answer::{Answer, AvailableFiles, BucketText, Fault, FaultK
 use repertoire_model::{Digest, FileKind, LineRange, SkillPath};
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Parameter, quoted};
+use super::arguments::{Arguments, Parameter, quoted, recorded_path, tidy};
 use super::builtin::{Builtin, DefinitionContext, skill_name};
 use super::definition::{object, text};
 use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
@@ -155,9 +155,9 @@ async fn bucket(
     let mut files = Vec::with_capacity(asked.len());
     for (kind, written) in asked {
         let path = path_of(*kind, written);
-        details.file = Some(read_skill_file::recorded_path(&path));
+        details.file = Some(recorded_path(&path));
         // The problem of the file as it was given is a better message than that of the file in its directory.
-        if let Err(fault) = SkillPath::new(&read_skill_file::tidy(written)) {
+        if let Err(fault) = SkillPath::new(&tidy(written)) {
             return Err(FaultKind::BadPath { path: quoted(written), reason: fault.to_string() });
         }
         files.push((*kind, read_skill_file::read(session, entry, &path, LineRange::default()).await?));
@@ -184,7 +184,7 @@ async fn bucket(
 /// Returns the path of the file of `kind` that a model calls `written`.
 fn path_of(kind: FileKind, written: &str) -> String {
     let directory = kind.directory().unwrap_or_default();
-    let file = read_skill_file::tidy(written);
+    let file = tidy(written);
     // `references/a.md` includes the directory already.
     let has_directory = file.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
     if has_directory { file.into_owned() } else { format!("{directory}/{file}") }

@@ -23,15 +23,14 @@ mod search_skills;
 mod call_skill_tool;
 mod run_skill_script;
 
-pub(crate) use arguments::object_of;
 pub use arguments::quoted;
+pub(crate) use arguments::{object_of, recorded_path};
 pub(crate) use builtin::{Builtin, DefinitionContext};
 pub use custom::{Tool, ToolCall};
 pub use definition::Definition;
 pub(crate) use load_skill::TOOL as LOAD_SKILL;
 pub(crate) use names::SKILL_ALIASES;
 pub use names::{ArgumentNames, ToolNames, reserved_names};
-pub(crate) use read_skill_file::recorded_path;
 pub(crate) use reply::{CallFailure, CallResult};
 pub use reply::{EventDetails, ToolReply};
 pub use surface::{AgentTools, OfferedTools};

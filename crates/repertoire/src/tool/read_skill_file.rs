@@ -1,12 +1,10 @@
 //! `read_skill_file`: a file of a skill, or some of its lines.
 
-use std::borrow::Cow;
-
 use repertoire_model::answer::{Answer, FaultKind, FileText, Truncation};
 use repertoire_model::{Digest, LineRange, SkillPath, text};
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Parameter, bad, quoted};
+use super::arguments::{Arguments, Parameter, bad, quoted, recorded_path, tidy};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text as text_schema};
 use super::list_skill_files;
@@ -139,22 +137,6 @@ pub(super) async fn read(
         is_range,
         truncation,
     })
-}
-
-/// Returns the normalised path: `./a//b.md` is `a/b.md`. Paths that lead up or are absolute stay, to be
-/// refused.
-pub(super) fn tidy(written: &str) -> Cow<'_, str> {
-    let parts = || written.split('/').filter(|part| !matches!(*part, "" | "."));
-    if written.starts_with('/') || parts().count() == 0 || !(written.contains("./") || written.contains("//"))
-    {
-        return Cow::Borrowed(written);
-    }
-    Cow::Owned(parts().collect::<Vec<_>>().join("/"))
-}
-
-/// Returns the path that events record for the file that a model calls `written`: one name for one file.
-pub(crate) fn recorded_path(written: &str) -> String {
-    SkillPath::new(&tidy(written)).map_or_else(|_| quoted(written), |path| path.to_string())
 }
 
 /// Returns the part of `text` within `cap` bytes, in whole lines if possible.
