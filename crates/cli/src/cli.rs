@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Init(init::InitArgs),
     Completions(completions::CompletionsArgs),
     #[command(subcommand, name = "self")]
-    SelfCommand(self_command::SelfAction),
+    Itself(self_command::SelfAction),
 }
 
 /// The headings of `rep help --all`, each with the first command below it, in the order of [`Command`].

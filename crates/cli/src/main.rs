@@ -160,7 +160,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Agent(args) => agent::run(ui, &args.served.load(ui, env, &globals)?, &args),
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),
         Command::Completions(args) => completions::run(ui, &env, &args),
-        Command::SelfCommand(action) => self_command::run(ui, &env, &action, cli::command()),
+        Command::Itself(action) => self_command::run(ui, &env, &action, cli::command()),
         Command::Run(args) => run::run(ui, &load(ui, env, &globals)?, &args),
         Command::Approve(args) => approve::run(ui, &load(ui, env, &globals)?, &args),
         Command::Revoke(args) => revoke::run(ui, &load(ui, env, &globals)?, &args),
