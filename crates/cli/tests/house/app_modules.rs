@@ -13,6 +13,8 @@ const REASONS: &[(&str, &str)] = &[
     ("approvals", "commands and pages show them, for the skills of a workspace"),
     ("clients", "they get the skills of a workspace"),
     ("docs", "every module links to the documentation"),
+    ("hook", "it searches the skills of a workspace for a client"),
+    ("listing", "commands and pages show what clients leave of the skills of a workspace"),
     ("review", "commands and pages decide about proposals alike"),
     ("stats", "they join the events of a store with the skills of a workspace"),
     ("switch", "commands and pages switch skills alike"),
