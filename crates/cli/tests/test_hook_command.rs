@@ -26,7 +26,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Returns the text that the hook of `client` adds to a conversation after `event`; empty if there is none.
+/// Returns the text that the hook of `client` adds to a conversation after `event`; empty for silence.
 fn added(sandbox: &Sandbox, client: &str, event: &Value) -> String {
     let run = sandbox.run_with_input(&["hook", client, LIMIT[0], LIMIT[1]], &event.to_string());
     assert_eq!((run.code, &*run.stderr), (0, ""));

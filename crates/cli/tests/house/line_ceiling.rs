@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 119_081;
+const ALL: usize = 119_082;
 
 /// The most lines of single crates, by directory.
-const CRATES: &[(&str, usize)] = &[("app", 8_352), ("cli", 18_180)];
+const CRATES: &[(&str, usize)] = &[("app", 8_352), ("cli", 18_181)];
 
 /// Returns `true` for files that hold tests alone, benchmarks and examples.
 fn is_test_file(path: &Path) -> bool {
