@@ -122,8 +122,8 @@ fn lost_text(lost: &[String]) -> Option<String> {
     })
 }
 
-/// Returns the skills that the transcript `text` of `client` shows loaded since the last compaction, and those that were
-/// loaded before it or, if it is not yet in the transcript, until now; the last one last.
+/// Returns the skills that the transcript `text` of `client` shows loaded since the last compaction, and the skills that
+/// were loaded before it or, if it is not yet in the transcript, until now; the last one last.
 fn loaded_and_lost(client: &Client, text: &str) -> (Vec<String>, Vec<String>) {
     let (mut loaded, mut lost) = (Vec::new(), Vec::new());
     for line in text.lines() {

@@ -26,7 +26,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Returns the text that the hook of `client` adds to a conversation after `event`; empty if there is none.
+/// Returns the text that the hook of `client` adds to a conversation after `event`; empty for silence.
 fn added(sandbox: &Sandbox, client: &str, event: &Value) -> String {
     let run = sandbox.run_with_input(&["hook", client, LIMIT[0], LIMIT[1]], &event.to_string());
     assert_eq!((run.code, &*run.stderr), (0, ""));
@@ -43,12 +43,9 @@ fn prompt(text: &str) -> Value {
 fn the_skill_that_fits_a_prompt_is_named() {
     let sandbox = sandbox();
     let text = added(&sandbox, "claude-code", &prompt("Fill in the fields of this PDF form"));
-    let path = sandbox.project().join(".claude/skills/pdf-forms/SKILL.md");
-    let path = path.canonicalize().unwrap();
-    assert_eq!(
-        text.lines().next().unwrap_or_default(),
-        format!("The skill `pdf-forms` fits this request: load it ({}) before you start.", path.display())
-    );
+    let line = text.lines().next().unwrap_or_default();
+    assert!(line.starts_with("The skill `pdf-forms` fits this request: load it ("), "{text}");
+    assert!(line.ends_with("/project/.claude/skills/pdf-forms/SKILL.md) before you start."), "{text}");
     assert!(text.lines().count() <= 2, "{text}");
     for silent in ["What is the weather in Oslo tomorrow?", "thanks", "/deploy", ""] {
         assert_eq!(added(&sandbox, "claude-code", &prompt(silent)), "", "{silent}");
@@ -101,11 +98,12 @@ fn errors_and_long_waits_are_silence() {
 fn a_prompt_is_not_sent_to_a_server_of_embeddings_and_is_not_stored() {
     let sandbox = sandbox();
     added(&sandbox, "claude-code", &prompt("Fill in the fields of this PDF form, Marmalade"));
-    let is_stored = |directory: &Path| {
-        let grep =
-            sandbox.other("grep", &["-rl", "Marmalade", directory.to_str().unwrap()]).output().unwrap();
-        !grep.stdout.is_empty()
-    };
+    fn is_stored(directory: &Path) -> bool {
+        let mut entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        let has_prompt =
+            |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains("Marmalade");
+        entries.any(|path| if path.is_dir() { is_stored(&path) } else { has_prompt(&path) })
+    }
     assert!(!is_stored(&sandbox.home()) && !is_stored(&sandbox.project()));
     let config =
         "[search]\nembeddings = \"http\"\nurl = \"http://127.0.0.1:9\"\nmodel = \"m\"\nkey_env = \"\"\n";

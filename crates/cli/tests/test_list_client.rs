@@ -34,7 +34,7 @@ fn the_listing_of_a_client_shows_what_is_lost_and_what_brings_most() {
     assert!(!hint.contains("kind-059"), "{hint}");
     assert_eq!(small["advice"][1]["hint"], "rep connect claude-code");
     let run = sandbox.run(&["list", "--client", "claude-code", "--window", "200000"]);
-    assert!(run.stdout.contains("kind-000  name only  -"), "{}", run.stdout);
+    assert!(run.stdout.contains("  name only  -"), "{}", run.stdout);
     assert!(run.stderr.contains("it has room for 8000 characters"), "{}", run.stderr);
     assert!(run.stderr.contains("run `rep connect claude-code`"), "{}", run.stderr);
 }
@@ -43,7 +43,7 @@ fn the_listing_of_a_client_shows_what_is_lost_and_what_brings_most() {
 fn a_rule_that_was_never_captured_is_marked() {
     let sandbox = Sandbox::with_skills();
     let run = sandbox.run(&["list", "--client", "cursor"]);
-    assert!(run.stderr.contains("not compared with its requests"), "{}", run.stderr);
+    assert!(run.stderr.contains("not compared with requests of Cursor"), "{}", run.stderr);
     let listing = sandbox.json(&["list", "--client", "cursor", "--json"]);
     assert!(listing["source"].as_str().unwrap().starts_with("https://"));
     let unknown = sandbox.run(&["list", "--client", "zed"]);
@@ -58,7 +58,8 @@ fn doctor_and_add_say_when_a_listing_is_too_short() {
     let doctor = sandbox.run(&["doctor"]);
     assert!(doctor.stdout.contains("models do not get all of the skills"), "{}", doctor.stdout);
     assert!(doctor.stdout.contains("run `rep list --client claude-code`"), "{}", doctor.stdout);
-    sandbox.write("../source/new/SKILL.md", skill("new", "# New\n"));
+    let long = format!("Use when new {}", "things are asked for ".repeat(40));
+    sandbox.write("../source/new/SKILL.md", skill("new", "# New\n").replace("Use when new", &long));
     let add = sandbox.run(&["add", "../source", "--all", "--user"]);
     assert!(add.stderr.contains("Claude Code will get "), "{}", add.stderr);
 }

@@ -8,7 +8,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub use offered::{OfferedSkill, offered};
-pub use rule::{ListingBudget, ListingRule};
+pub use offered::offered;
+pub use rule::{ListingBudget, ListingRule, OfferedSkill};
 pub(crate) use rules::{CLAUDE_CODE, CODEX, COPILOT, CURSOR, GEMINI, GOOSE, OPENCODE};
 pub use simulation::{ListedSkill, Shown, SimulatedListing, simulate};

@@ -175,37 +175,31 @@ def write_skills(directory, count):
 
 
 def names_the_skill(world, name, agent):
-    """A hook names the fitting skill before the turn, and `rep undo` takes it back to the byte."""
+    """A hook names the fitting skill before the turn, and `rep undo` takes it out."""
     place = world.place(name)
     with ModelServer(list(agent.script)) as model:
         command, variables = agent.prepare(place, model.url)
         shutil.copytree(LIBRARY, place / "home" / agent.files, dirs_exist_ok=True)
-        before = contents(place / "home")
         rep = [world.rep, "connect", name, "--hooks", "--yes", "--command", world.rep]
         run(rep, place, environment(place), START_SECONDS).expect_success()
+        # A busy machine may take longer than a hook may: then it is silent.
+        for path in hooks_in(place, name):
+            path.write_text(path.read_text().replace(f" hook {name}", f" hook {name} --limit 60000"))
         command = [*command[:-1], *agent.hooks, command[-1]]
-        requests = []
-        for _ in range(3):
-            run(command, place, environment(place, **variables), agent.seconds).expect_success()
-            requests = list(strings([[request.messages, request.frame] for request in model.requests]))
-            # A busy machine may take longer than a hook may: then it is silent.
-            if any("The skill `csv-report` fits this request" in text for text in requests):
-                break
-        else:
+        run(command, place, environment(place, **variables), agent.seconds).expect_success()
+        texts = list(strings([[request.messages, request.frame] for request in model.requests]))
+        if not any("The skill `csv-report` fits this request" in text for text in texts):
             raise Failed("no request names the skill that fits")
     run([world.rep, "undo", "--yes"], place, environment(place), START_SECONDS).expect_success()
-    after = contents(place / "home")
-    changed = [path for path in before if "hooks" in path or "settings" in path if after.get(path) != before[path]]
-    left = [path for path in after if path not in before and "rep hook" in after[path]]
-    if changed or left:
-        raise Failed(f"rep undo left {changed + left}")
-    return "the fitting skill is named in the first request; `rep undo` takes the hook back"
+    if left := hooks_in(place, name):
+        raise Failed(f"rep undo left {left}")
+    return "the fitting skill is named in the first request; `rep undo` takes the hook out"
 
 
-def contents(directory):
-    """Returns the text of small files by path."""
-    files = (path for path in directory.rglob("*") if path.is_file() and path.stat().st_size < 100_000)
-    return {str(path): path.read_text(errors="replace") for path in files}
+def hooks_in(place, name):
+    """Returns the files of the client that register a hook."""
+    files = [path for path in (place / "home").rglob("*.json") if ".local" not in path.parts and path.is_file()]
+    return [path for path in files if f" hook {name}" in path.read_text(errors="replace")]
 
 
 def conversation(world, name, agent):

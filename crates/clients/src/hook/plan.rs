@@ -177,11 +177,20 @@ mod tests {
     fn each_client_gets_its_own_form() {
         let written = |id: &str| {
             let (client, rule) = client(id);
-            edited(client, rule, "", Some(&format!("rep hook {id}"))).unwrap()
+            let text = edited(client, rule, "", Some(&format!("rep hook {id}"))).unwrap();
+            Value::Object(edit::parse(Format::Json, &text).unwrap())
         };
-        insta::assert_snapshot!(written("copilot"));
-        insta::assert_snapshot!(written("gemini"));
-        insta::assert_snapshot!(written("codex"));
+        let group = |command: &str, timeout: u64| json!({"hooks": [{"type": "command", "command": command, "timeout": timeout}]});
+        let flat = json!({
+            "type": "command", "bash": "rep hook copilot", "powershell": "rep hook copilot", "timeoutSec": 5,
+        });
+        assert_eq!(written("copilot"), json!({"version": 1, "hooks": {"userPromptSubmitted": [flat]}}));
+        let gemini = json!({"hooks": {"BeforeAgent": [group("rep hook gemini", 5_000)]}});
+        assert_eq!(written("gemini"), gemini);
+        let mut start = group("rep hook codex", 5);
+        start["matcher"] = "compact".into();
+        let hooks = json!({"UserPromptSubmit": [group("rep hook codex", 5)], "SessionStart": [start]});
+        assert_eq!(written("codex"), json!({"hooks": hooks}));
     }
 
     #[test]

@@ -1,36 +1,9 @@
 //! The skills that a client reads from files.
 
-use std::path::PathBuf;
-
 use repertoire::{Entry, Snapshot};
 
-use super::rule::ListingRule;
+use super::rule::{ListingRule, OfferedSkill};
 use crate::{ClientReader, Owner, Places, SkillOnDisk};
-
-/// A skill that a client reads from files.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OfferedSkill {
-    /// The name by which the client knows it.
-    pub name: String,
-    /// The name by which the library knows it.
-    pub library_name: String,
-    /// Its description, as written.
-    pub description: String,
-    /// The path of its `SKILL.md`, where the client finds it.
-    pub path: PathBuf,
-    /// True if it is one of the user's, not of a project.
-    pub is_users: bool,
-    /// The weight of its use; 0 if it was not used, or that is not known.
-    pub uses: f64,
-}
-
-impl OfferedSkill {
-    /// Returns the name of the directory of its `SKILL.md`.
-    pub(super) fn directory_name(&self) -> String {
-        let directory = self.path.parent().and_then(|directory| directory.file_name());
-        directory.unwrap_or_default().to_string_lossy().into_owned()
-    }
-}
 
 /// Returns the skills of `snapshot` that the client of `reader` lists by `rule`. `uses` tells the weight of the use of
 /// the skill that the client knows by a name.

@@ -1,6 +1,6 @@
 //! The rule by which a client lists skills to its model.
 
-use super::OfferedSkill;
+use std::path::PathBuf;
 
 /// The rule by which a client lists the skills that it reads from files.
 #[derive(Debug, Clone, Copy)]
@@ -47,4 +47,29 @@ pub enum ListingBudget {
     Even(f64),
     /// A number of characters. The first skill that does not fit, and all behind it, are named alone.
     FirstCome(usize),
+}
+
+/// A skill that a client reads from files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferedSkill {
+    /// The name by which the client knows it.
+    pub name: String,
+    /// The name by which the library knows it.
+    pub library_name: String,
+    /// Its description, as written.
+    pub description: String,
+    /// The path of its `SKILL.md`, where the client finds it.
+    pub path: PathBuf,
+    /// True if it is one of the user's, not of a project.
+    pub is_users: bool,
+    /// The weight of its use; 0 if it was not used, or that is not known.
+    pub uses: f64,
+}
+
+impl OfferedSkill {
+    /// Returns the name of the directory of its `SKILL.md`.
+    pub(super) fn directory_name(&self) -> String {
+        let directory = self.path.parent().and_then(|directory| directory.file_name());
+        directory.unwrap_or_default().to_string_lossy().into_owned()
+    }
 }

@@ -2,8 +2,7 @@
 
 use repertoire_model::text::{escape_xml, one_line};
 
-use super::OfferedSkill;
-use super::rule::{ListingBudget, ListingRule};
+use super::rule::{ListingBudget, ListingRule, OfferedSkill};
 
 /// Starts a rule: every description is shown whole, as goose, opencode and Gemini CLI do it.
 const WHOLE: ListingRule = ListingRule {

@@ -2,8 +2,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::OfferedSkill;
-use super::rule::{ListingBudget, ListingRule};
+use super::rule::{ListingBudget, ListingRule, OfferedSkill};
 
 /// The number of tokens from which on a context window is large.
 const LARGE_WINDOW: usize = 1_000_000;

@@ -77,10 +77,10 @@ fn even(tokens: usize) -> ListingRule {
 
 #[test]
 fn descriptions_are_cut_evenly_before_skills_go() {
-    // The names alone are 30 bytes each, which are 8 tokens, and the first character needs none more.
+    // The names alone are 29 bytes each, which are 8 tokens with room for a blank and two characters.
     let skills = [skill("aa", "x".repeat(40)), skill("bb", "y".repeat(8)), skill("cc", "z".repeat(40))];
-    assert_eq!(parts(&even(24), &skills), [Shown::Cut(1), Shown::Cut(1), Shown::Cut(1)]);
-    assert_eq!(parts(&even(29), &skills), [Shown::Cut(9), Shown::Whole, Shown::Cut(5)]);
+    assert_eq!(parts(&even(24), &skills), [Shown::Cut(2), Shown::Cut(2), Shown::Cut(2)]);
+    assert_eq!(parts(&even(29), &skills), [Shown::Cut(10), Shown::Whole, Shown::Cut(6)]);
     assert_eq!(parts(&even(1_000), &skills), [Shown::Whole; 3]);
     assert_eq!(parts(&even(23), &skills), [Shown::NameOnly, Shown::NameOnly, Shown::Gone]);
 }
