@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 117_690;
+const ALL: usize = 117_695;
 
 /// The most lines of single crates, by directory.
-const CRATES: &[(&str, usize)] = &[("app", 7_917), ("cli", 17_911)];
+const CRATES: &[(&str, usize)] = &[("app", 7_917), ("cli", 17_916)];
 
 /// Returns `true` for files that hold tests alone, benchmarks and examples.
 fn is_test_file(path: &Path) -> bool {
