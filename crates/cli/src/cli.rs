@@ -10,9 +10,9 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
-    enable, eval, events, explain, history, hook, init, kit, link, list, migrate, new, pack, prompt, proposal,
-    publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team, undo,
-    update, watch,
+    enable, eval, events, explain, history, hook, init, kit, link, list, migrate, new, pack, prompt,
+    proposal, publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team,
+    undo, update, watch,
 };
 use crate::env::{self, Env};
 use crate::error::{CliError, json};

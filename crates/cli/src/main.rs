@@ -42,9 +42,9 @@ use repertoire_app::workspace::{UnreadableState, expect_directories, finish_inte
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, adopt, agent, approve, call, catalog, check, completions, connect, cost, dashboard, disable, doctor,
-    enable, eval, events, explain, history, hook, init, kit, link, list, migrate, new, pack, prompt, proposal,
-    publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team, undo,
-    update, watch,
+    enable, eval, events, explain, history, hook, init, kit, link, list, migrate, new, pack, prompt,
+    proposal, publish, remove, revoke, run, search, self_command, serve, session, show, stats, sync, team,
+    undo, update, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;

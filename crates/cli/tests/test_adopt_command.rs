@@ -84,7 +84,8 @@ fn copies_that_differ_are_left_alone_until_one_is_chosen() {
     exit 1
     --- stdout
     --- stderr
-    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta): say from which directory to take it
+    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta)
+    hint: `--from DIR` chooses the copy that counts, and `rep list --duplicates --diff` compares them
     "#);
     let answer = sandbox.json(&["adopt", "beta", "--yes", "--from", ".claude/skills", "--json"]);
     assert_eq!(answer["skills"][0]["moved"], ".claude/skills/beta");
@@ -103,7 +104,8 @@ fn copies_that_differ_in_hidden_files_or_links_are_left_alone() {
     exit 1
     --- stdout
     --- stderr
-    left alone: beta: its copies (.agents/skills/beta, .claude/skills/beta) have hidden files or links that differ or could not be compared: .env; say from which directory to take it
+    left alone: beta: its copies (.agents/skills/beta, .claude/skills/beta) have hidden files or links that differ or could not be compared: .env
+    hint: `--from DIR` chooses the copy that counts, and `rep list --duplicates --diff` compares them
     "#);
     sandbox.write(".agents/skills/beta/.env", "KEY=2");
     assert_eq!(adopt().code, 1, "another content");
@@ -123,7 +125,7 @@ fn copies_with_the_same_hidden_directories_are_gathered() {
     }
     sandbox.write(".claude/skills/beta/.venv/lib/b", "one copy has it");
     let run = adopt();
-    assert!(run.code == 1 && run.stderr.contains("compared: .venv/lib/b;"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("compared: .venv/lib/b\n"), "{}", run.stderr);
     fs::remove_file(sandbox.project().join(".claude/skills/beta/.venv/lib/b")).unwrap();
     assert_eq!(adopt().code, 0);
 }
@@ -139,7 +141,8 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     exit 1
     --- stdout
     --- stderr
-    left alone: nested: its copies differ (.claude/skills/group/nested, .cursor/skills/nested): say from which directory to take it
+    left alone: nested: its copies differ (.claude/skills/group/nested, .cursor/skills/nested)
+    hint: `--from DIR` chooses the copy that counts, and `rep list --duplicates --diff` compares them
     "#);
     assert_run!(sandbox.run(&["adopt", "nested", "--yes", "--from", ".claude/skills/group"]), @r#"
     exit 1
@@ -166,7 +169,8 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     exit 1
     --- stdout
     --- stderr
-    left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked): say from which directory to take it
+    left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked)
+    hint: `--from DIR` chooses the copy that counts, and `rep list --duplicates --diff` compares them
     "#);
 }
 
@@ -177,7 +181,7 @@ fn copies_with_hidden_files_that_are_too_large_to_compare_count_as_different() {
         sandbox.write(&format!("{place}/skills/beta/.data"), letter.repeat((1 << 20) + 1));
     }
     let run = sandbox.run(&["adopt", "beta", "--yes"]);
-    assert!(run.code == 1 && run.stderr.contains("could not be compared: .data;"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("could not be compared: .data\n"), "{}", run.stderr);
     assert!(sandbox.project().join(".claude/skills/beta/.data").is_file());
 }
 

@@ -4,5 +4,5 @@ mod rule;
 mod plan;
 
 pub use plan::{plan, removal};
-pub use rule::{HookEvent, HookRule};
 pub(crate) use rule::{CLAUDE_CODE, CODEX, COPILOT, GEMINI};
+pub use rule::{HookEvent, HookRule};

@@ -1,4 +1,4 @@
-//! Proposals: their rules, where they are submitted to, and the record of those that are approved.
+//! Proposals: their rules, where they are submitted to, and the record of approved ones.
 
 use std::path::PathBuf;
 use std::sync::Arc;

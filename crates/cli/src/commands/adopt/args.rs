@@ -13,9 +13,9 @@ use crate::place_args::PlaceArgs;
 ///
 /// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is
 /// found first is moved there, unless there is one already. A link to it takes the place of a copy that a
-/// client needs; the others go. Copies whose files differ are left alone until --from says which one counts. Links, and copies inside groups of
-/// skills, are compared too, but stay where they are. The originals are kept in .agents/.repertoire-adopted,
-/// and `rep undo` puts them back as they were.
+/// client needs; others are put aside. Copies whose files differ are left alone until --from says which one
+/// counts. Links, and copies inside groups of skills, are compared too, but stay where they are. The
+/// originals are kept in .agents/.repertoire-adopted, and `rep undo` puts them back as they were.
 #[derive(Debug, Args)]
 pub(crate) struct AdoptArgs {
     /// The skills

@@ -4,6 +4,7 @@ use repertoire_app::clients::clients;
 use repertoire_app::view::{ClientView, SkillWay};
 use repertoire_clients::CLIENTS;
 use serde_json::json;
+use unicode_width::UnicodeWidthStr;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -24,12 +25,16 @@ pub(super) fn run(ui: &mut Ui, workspace: &Workspace) -> Result<Exit, CliError> 
         ui.hint(&format!("name the clients to connect: {}", ids.join(", ")))?;
     }
     for client in &clients {
-        let title = ui.paint(Style::Heading, client.title);
         let skills = match client.ways_in_words() {
             words if words.is_empty() => "no skills".to_owned(),
             words => words,
         };
-        let to_do = to_do(client).map(|words| format!("; {words}")).unwrap_or_default();
+        let to_do = to_do(client).map(|words| format!("; {}", ui.shown(&words))).unwrap_or_default();
+        // A line for each client, also on a narrow terminal.
+        let is_wide = [client.title, &skills, &to_do].map(UnicodeWidthStr::width).iter().sum::<usize>() + 2
+            > ui.width();
+        let to_do = if is_wide { "; see `rep doctor`" } else { &*to_do };
+        let title = ui.paint(Style::Heading, client.title);
         writeln!(ui.out(), "{title}: {skills}{to_do}")?;
     }
     Ok(Exit::Success)
@@ -41,5 +46,5 @@ fn to_do(client: &ClientView) -> Option<String> {
     if client.connected.is_none() && can_connect && client.count(SkillWay::None) > 0 {
         return Some(format!("run `rep connect {}`", client.id));
     }
-    client.advice.as_ref().map(|_| "see `rep doctor`".to_owned())
+    client.advice.as_ref().map(|advice| advice.hint.clone())
 }
