@@ -156,7 +156,6 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     exit 1
     --- stdout
     > .cursor/skills/nested is moved to .agents/skills/nested
-    + .cursor/skills/nested -> ../../.agents/skills/nested
     1 skill gathered
     --- stderr
     left alone: nested: .claude/skills/group/nested stays: it does not lie directly in a directory of a client
@@ -172,6 +171,26 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
     left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked)
     hint: `--from DIR` chooses the copy that counts, and `rep list --duplicates --diff` compares them
     "#);
+}
+
+#[test]
+fn a_link_is_made_where_a_client_of_this_machine_needs_one() {
+    let sandbox = Sandbox::new();
+    for sign in [".claude", ".codex"] {
+        sandbox.write(&format!("../home/{sign}/skills/spread/SKILL.md"), skill("spread", "x\n"));
+    }
+    let links = || {
+        let run = sandbox.run(&["adopt", "spread", "--user", "--dry-run", "--json"]);
+        serde_json::from_str::<Value>(&run.stdout).unwrap()["skills"][0]["links"].clone()
+    };
+    // Codex reads the one place.
+    assert_eq!(links(), json!([".claude/skills/spread"]));
+    assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
+    assert_eq!(links(), json!([]));
+    // From a project, the directory is that of the home.
+    sandbox.write("../home/.codex/skills/spread/SKILL.md", skill("spread", "y\n"));
+    let run = sandbox.run(&["adopt", "spread", "--user", "--from", ".codex/skills", "--dry-run"]);
+    assert!(run.stdout.contains("> .codex/skills/spread is moved"), "{}{}", run.stdout, run.stderr);
 }
 
 #[test]
