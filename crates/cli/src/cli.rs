@@ -153,9 +153,9 @@ pub(crate) fn parse() -> Cli {
         Ok(cli)
     });
     parsed.unwrap_or_else(|error| {
-        // Some clients discard a prompt whose hook fails.
+        // Some clients discard a prompt whose hook fails; for a client without a name it is silent.
         if env::arguments().get(1).is_some_and(|word| word == "hook") && error.use_stderr() {
-            std::process::exit(0);
+            return Cli::parse_from(["rep", "hook", ""]);
         }
         let error = old_words::with_command(error, &env::arguments(), &command());
         let mut words = env::arguments().into_iter().take_while(|word| *word != "--");
