@@ -1,83 +1,119 @@
-//! `rep session`: one session over standard input and output, for harnesses in any language.
+//! `rep session`: sessions over standard input and output, for harnesses in any language.
 
-mod protocol;
+mod args;
 mod lines;
+mod refusal;
+mod open_session;
+mod conversation;
+mod host;
+mod hello;
+mod shared_library;
+mod engine;
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 use std::sync::Arc;
 
-use clap::Args;
-use repertoire::Runner;
-use repertoire::event::Surface;
-use repertoire_model::answer::Render;
+use repertoire::Watcher;
+use repertoire::history::Recorder;
+use repertoire::registry::ReleaseFollower;
 
+use self::conversation::Conversation;
+use self::hello::Hello;
+use self::host::Host;
 use self::lines::{Line, Lines};
-use self::protocol::Conversation;
-use crate::complete::{agent_names, skill_names};
+use self::refusal::{Request, answered, parse, too_long};
+use self::shared_library::{Libraries, options, runner};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interrupt::on_interrupt;
 use crate::role::Role;
-use crate::served::ServedArgs;
-use crate::ui::Ui;
+use crate::ui::{TerminalReporter, Ui};
 use crate::wire::{Workspace, report};
 
-/// Opens one session over standard input and output, one JSON object per line
-///
-/// Write {"op":"catalog"}, {"op":"tools"}, {"op":"call","tool":"load_skill","arguments":{"name":"git"}} and
-/// so on; each line is answered with one line. The session ends with the input.
-/// https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/session.md describes every operation.
-#[derive(Debug, Args)]
-pub(crate) struct SessionArgs {
-    #[command(flatten)]
-    pub(crate) served: ServedArgs,
-    /// Open the session for this agent of the configuration
-    #[arg(long, value_name = "NAME", add = agent_names())]
-    agent: Option<String>,
-    /// Open the session for this role: its prompt is that of `rep prompt --role`, and the skill in it counts as loaded
-    #[arg(long, value_name = "ROLE", add = skill_names())]
-    role: Option<String>,
-    /// Offer only these skills: names or patterns such as `git-*`, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', add = skill_names())]
-    skills: Vec<String>,
-    /// The format of tool answers
-    #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
-    render: Option<String>,
-    /// Let the model call the tools of approved skills and run their scripts, as `exec.enabled` does
-    #[arg(long)]
-    exec: bool,
-    /// Offer the model all tools that loaded skills declare: the harness runs them itself
-    #[arg(long, conflicts_with = "exec")]
-    own_handlers: bool,
-}
+pub(crate) use self::args::SessionArgs;
 
-pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &SessionArgs) -> Result<Exit, CliError> {
-    let mut conversation = open(ui, workspace, args)?;
-    // Changes in the meantime are known by the next request.
-    let _watcher = workspace.follow(conversation.library().registry());
-    let _releases = workspace.follow_releases(conversation.library().registry());
-    let _recorder = workspace.recorder(conversation.library().registry());
+pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &SessionArgs) -> Result<Exit, CliError> {
     let mut lines = Lines::new(std::io::stdin().lock());
+    // Two protocols share the first line: skills are read when it is known which one is spoken.
+    let first = loop {
+        match lines.next_line()? {
+            Line::Text(line) if line.trim_ascii().is_empty() => {}
+            Line::Text(line) => match parse(line) {
+                Ok(request) if request.get("op").is_some_and(|op| op == "hello") => {
+                    return greet(ui, workspace, args, request, lines);
+                }
+                _ => break Some(Some(line.to_vec())),
+            },
+            Line::TooLong => break Some(None),
+            Line::End => break None,
+        }
+    };
+    let workspace = Arc::new(workspace);
+    let mut opened = open(ui, &workspace, args)?;
+    let conversation = &mut opened.conversation;
+    let Some(first) = first else { return Ok(Exit::Success) };
+    let mut answer = match first {
+        Some(line) => conversation.answer(&line),
+        None => answered(None, Err(too_long())),
+    };
     loop {
-        let answer = match lines.next_line()? {
-            Line::End => {
-                pollster::block_on(conversation.library().save());
-                return Ok(Exit::Success);
-            }
-            Line::Text(line) if line.trim_ascii().is_empty() => continue,
-            Line::Text(line) => conversation.answer(line),
-            Line::TooLong => protocol::too_long(),
-        };
         serde_json::to_writer(ui.out(), &answer).map_err(std::io::Error::from)?;
         ui.out().write_all(b"\n")?;
         ui.flush()?;
+        answer = loop {
+            match lines.next_line()? {
+                Line::End => {
+                    pollster::block_on(conversation.library().save());
+                    return Ok(Exit::Success);
+                }
+                Line::Text(line) if line.trim_ascii().is_empty() => {}
+                Line::Text(line) => break conversation.answer(line),
+                Line::TooLong => break answered(None, Err(too_long())),
+            }
+        };
     }
 }
 
-fn open<'a>(ui: &mut Ui, workspace: &'a Workspace, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
-    let mut options = workspace.session_options(args.render.as_deref());
-    options.surface = Surface::Session;
-    options.running.host_runs_tools = args.own_handlers;
+/// Answers `first`, a greeting, and then the requests of the host that sent it.
+fn greet<R: BufRead>(
+    ui: &mut Ui,
+    workspace: Workspace,
+    args: &SessionArgs,
+    first: Request,
+    lines: Lines<R>,
+) -> Result<Exit, CliError> {
+    let host = Arc::new(Host::new(std::io::stdout()));
+    let id = first.get("id").cloned();
+    let read = Hello::read(first).and_then(|mut hello| {
+        let (skills, answer) = (hello.skills(&host)?, hello.answer()?);
+        Ok((hello, skills, answer))
+    });
+    let (hello, skills) = match read {
+        Ok((hello, skills, answer)) => {
+            host.write(&answered(id, Ok(answer)));
+            (hello, skills)
+        }
+        Err(refusal) => {
+            host.write(&answered(id, Err(refusal)));
+            return Ok(Exit::Success);
+        }
+    };
+    let reporter = Arc::new(TerminalReporter::new(ui, &workspace.env));
+    let libraries = Libraries::new(args, hello, skills, Arc::clone(&host), workspace, reporter);
+    engine::run(host, libraries, lines)?;
+    Ok(Exit::Success)
+}
+
+/// A conversation, and what follows its library.
+struct OpenConversation {
+    conversation: Conversation,
+    _watcher: Option<Watcher>,
+    _releases: Option<ReleaseFollower>,
+    _recorder: Option<Recorder>,
+}
+
+fn open(ui: &mut Ui, workspace: &Arc<Workspace>, args: &SessionArgs) -> Result<OpenConversation, CliError> {
+    let mut options = options(workspace, args, args.render.as_deref());
     let role = match &args.role {
         None => None,
         Some(name) => {
@@ -87,31 +123,21 @@ fn open<'a>(ui: &mut Ui, workspace: &'a Workspace, args: &SessionArgs) -> Result
     };
     // The catalog alone is to be that of the prompt.
     options.catalog.highlight.clone_from(&args.role);
-    let executor = if args.own_handlers {
-        None
-    } else {
-        workspace.session_executor(args.exec, args.agent.as_deref())?
-    };
-    if let Some(executor) = executor.clone() {
-        on_interrupt(move |interrupt| {
-            executor.end();
-            pollster::block_on(executor.settled());
-            interrupt.end_now();
-        })?;
-    }
-    let runner: Option<Arc<dyn Runner>> = match (executor, workspace.approvals()) {
-        (Some(executor), _) => Some(executor),
-        // They know the tools of each `tools.py` without a `schema.json`.
-        (None, Ok(approvals)) if args.own_handlers => Some(Arc::new(approvals)),
-        (None, _) => None,
-    };
+    let runner = runner(workspace, args, None, &Default::default())?;
     let session = workspace.session_with(options, args.agent.as_deref(), &args.skills, runner)?;
     let snapshot = session.registry().snapshot();
     report(ui, workspace, &snapshot, snapshot.problems())?;
-    let mut conversation = Conversation::new(workspace, session);
+    let conversation = Conversation::new(Arc::clone(workspace), session);
     if let Some(role) = role {
         let origin = conversation.take(role.clone())?;
         role.warn_if_unknown(ui, workspace, &snapshot, &origin)?;
     }
-    Ok(conversation)
+    let registry = conversation.library().registry();
+    // Changes in the meantime are known by the next request.
+    Ok(OpenConversation {
+        _watcher: workspace.follow(registry),
+        _releases: workspace.follow_releases(registry),
+        _recorder: workspace.recorder(registry),
+        conversation,
+    })
 }

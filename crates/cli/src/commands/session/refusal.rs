@@ -1,0 +1,151 @@
+//! Reading requests of the pipe, and writing their answers.
+
+use repertoire::Error;
+use repertoire_model::text::nearest;
+use serde_json::{Map, Value, json};
+
+use super::lines::MAX_LINE_BYTES;
+
+/// The names of all requests.
+const OPERATIONS: &[&str] = &[
+    "catalog",
+    "tools",
+    "call",
+    "handle",
+    "handle_all",
+    "observe",
+    "compacted",
+    "evicted",
+    "reattach",
+    "delta",
+    "diagnostics",
+    "focus",
+    "refresh",
+    "state",
+    "task",
+    "prompt",
+    "subagent",
+    "hello",
+    "open",
+    "close",
+    "cancel",
+    "subscribe",
+    "answer",
+    "end",
+];
+
+/// A request: a JSON object with `op`.
+pub(super) type Request = Map<String, Value>;
+
+/// The fields of an answer, or the reason that a request was not answered.
+pub(super) type Answer = Result<Map<String, Value>, ProtocolRefusal>;
+
+/// The reason that a request was not answered.
+pub(super) struct ProtocolRefusal {
+    pub(super) kind: &'static str,
+    pub(super) message: String,
+}
+
+/// Returns the request that `line` is.
+pub(super) fn parse(line: &[u8]) -> Result<Request, ProtocolRefusal> {
+    match serde_json::from_slice(line) {
+        Ok(Value::Object(request)) => Ok(request),
+        Ok(_) => Err(malformed("a request is a JSON object")),
+        Err(error) => Err(malformed(format!("the line is not JSON: {error}"))),
+    }
+}
+
+/// Returns the line for an answer to the request with this id.
+pub(super) fn answered(id: Option<Value>, answer: Answer) -> Value {
+    match answer {
+        Ok(mut fields) => {
+            let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(true))]);
+            answer.extend(id.map(|id| ("id".to_owned(), id)));
+            answer.append(&mut fields);
+            Value::Object(answer)
+        }
+        Err(refusal) => {
+            let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(false))]);
+            answer.extend(id.map(|id| ("id".to_owned(), id)));
+            answer.insert("error".to_owned(), json!({"kind": refusal.kind, "message": refusal.message}));
+            Value::Object(answer)
+        }
+    }
+}
+
+/// Returns the operation that a request names.
+pub(super) fn operation(request: &Request) -> Result<&str, ProtocolRefusal> {
+    text(request, "op")?.ok_or_else(|| bad("`op` is missing"))
+}
+
+pub(super) fn text<'r>(request: &'r Request, name: &str) -> Result<Option<&'r str>, ProtocolRefusal> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(bad(format!("`{name}` is a string"))),
+    }
+}
+
+pub(super) fn required<'r>(request: &'r Request, name: &str) -> Result<&'r str, ProtocolRefusal> {
+    text(request, name)?.ok_or_else(|| bad(format!("`{name}` is missing")))
+}
+
+pub(super) fn list<'r>(request: &'r Request, name: &str) -> Result<&'r [Value], ProtocolRefusal> {
+    match request.get(name) {
+        Some(Value::Array(items)) => Ok(items),
+        _ => Err(bad(format!("`{name}` is a list"))),
+    }
+}
+
+pub(super) fn switch(request: &Request, name: &str) -> Result<Option<bool>, ProtocolRefusal> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(switch)) => Ok(Some(*switch)),
+        Some(_) => Err(bad(format!("`{name}` is true or false"))),
+    }
+}
+
+pub(super) fn fields(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Returns the refusal of a line that is longer than any that is read.
+pub(super) fn too_long() -> ProtocolRefusal {
+    malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes"))
+}
+
+fn malformed(message: impl Into<String>) -> ProtocolRefusal {
+    ProtocolRefusal { kind: "malformed", message: message.into() }
+}
+
+pub(super) fn bad(message: impl Into<String>) -> ProtocolRefusal {
+    ProtocolRefusal { kind: "bad_request", message: message.into() }
+}
+
+pub(super) fn failed(error: Error) -> ProtocolRefusal {
+    ProtocolRefusal { kind: "failed", message: error.chain() }
+}
+
+/// Returns the refusal for an error of the workspace, with its causes and hints in one line.
+pub(super) fn unready(error: &repertoire_app::Error) -> ProtocolRefusal {
+    let causes = error.causes().iter().map(|cause| format!(": {cause}"));
+    let hints = error.hints().iter().map(|hint| format!("; {hint}"));
+    let more: String = causes.chain(hints).collect();
+    ProtocolRefusal { kind: "failed", message: format!("{}{more}", error.message()) }
+}
+
+pub(super) fn unknown_operation(operation: &str) -> ProtocolRefusal {
+    let near = nearest(operation, OPERATIONS.iter().copied());
+    let hint = near.map_or_else(
+        || format!("there are: {}", OPERATIONS.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let operation = repertoire_model::text::shorten(operation, 80);
+    ProtocolRefusal {
+        kind: "unknown_operation",
+        message: format!("there is no operation `{operation}`; {hint}"),
+    }
+}
