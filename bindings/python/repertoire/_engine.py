@@ -60,7 +60,7 @@ class Host:
     tools: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     handlers: Mapping[tuple[str, str], Callable[..., Any]] = field(default_factory=dict)
     files: Mapping[tuple[str, str], Callable[[], Any]] = field(default_factory=dict)
-    approve: Callable[[Json], Any] | None = None
+    approve: Callable[[Any], Any] | None = None
 
     def function(self, line: Json) -> Callable[[], Any]:
         """Returns the call that the engine's request ``line`` asks for."""

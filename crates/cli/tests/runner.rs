@@ -86,6 +86,7 @@ mod test_records;
 mod test_run_command;
 mod test_search_command;
 mod test_serve_command;
+mod test_session_command;
 mod test_show_command;
 mod test_signing_in;
 mod test_stats_command;

@@ -95,7 +95,10 @@ impl<'a> Libraries<'a> {
         };
         let skills = match request.get("skills") {
             None | Some(Value::Null) => self.args.skills.clone(),
-            Some(_) => list(request, "skills")?.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some(_) => {
+                let names = list(request, "skills")?.iter().map(|name| name.as_str().map(str::to_owned));
+                names.collect::<Option<_>>().ok_or_else(|| bad("`skills` is a list of names"))?
+            }
         };
         let scope = narrowed(&library.snapshot(), &skills).map_err(|error| unready(&error))?;
         session.scopes.extend(scope);
