@@ -93,7 +93,6 @@ class Engine {
       this.#said.push(line);
       if (this.#said.length > KEPT_LINES) this.#said.shift();
     });
-    this.#child.unref();
     this.#child.stdin.unref?.();
     this.#child.stderr.unref?.();
     this.#hold();
@@ -110,7 +109,7 @@ class Engine {
   /** Keeps the program running while something is waited for, and lets it end otherwise. */
   #hold() {
     const waits = this.#pending.size + this.#asked.size + this.#listeners.size > 0;
-    this.#child.stdout[waits ? "ref" : "unref"]?.();
+    for (const handle of [this.#child, this.#child.stdout]) handle[waits ? "ref" : "unref"]?.();
   }
 
   /** Sends a request and returns the promise of its answer. */
@@ -293,10 +292,16 @@ function defineSkill({ name, description, body, resources = {}, tools = [], ...f
     if (file instanceof Uint8Array) return { base64: Buffer.from(file).toString("base64") };
     return typeof file === "function" ? { lazy: true } : file;
   };
-  const greeting = { name, description, body };
-  for (const [key, value] of Object.entries(fields)) {
-    greeting[key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = value;
-  }
+  const { allowedTools, triggerKeywords, disableModelInvocation, ...same } = fields;
+  const frontmatter = {
+    name,
+    description,
+    ...same,
+    ...(allowedTools && { "allowed-tools": allowedTools.join(" ") }),
+    ...(triggerKeywords && { trigger_keywords: triggerKeywords }),
+    ...(disableModelInvocation && { "disable-model-invocation": true }),
+  };
+  const greeting = { frontmatter, body };
   greeting.resources = Object.fromEntries(Object.entries(files).map(([file, it]) => [file, written(it)]));
   const handlers = Object.fromEntries(tools.map((tool) => [tool.name, tool.run]));
   return { name, greeting, resources: files, handlers };

@@ -14,7 +14,7 @@ import sysconfig
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
@@ -241,8 +241,7 @@ class Engine:
         elif line.get("notice") == "withdrawn":
             with self._lock:
                 task = self._tasks.pop(line["request"], None)
-            if task is not None:
-                task.cancel()
+            self._withdraw([task] if task is not None else [])
         elif "notice" in line:
             self._tell(line)
         elif "request" in line:
@@ -317,16 +316,22 @@ class Engine:
         for future in pending.values():
             if future.set_running_or_notify_cancel():
                 future.set_exception(self._failure)
-        for task in tasks.values():
-            task.cancel()
+        self._withdraw(tasks.values())
         self._tell(None)
+
+    def _withdraw(self, tasks: Iterable[Future[Any]]) -> None:
+        """Cancels coroutines that nobody waits for any more, if their loop is there."""
+        for task in tasks:
+            if self._loop is not None and not self._loop.is_closed():
+                task.cancel()
 
     def close(self) -> None:
         """Ends the process; requests that are not answered yet fail. A second call does nothing."""
         if self._pid != os.getpid():
             return
         with self._lock:
-            is_closed, self._failure = self._failure is not None, self._failure or EngineError("the library is closed")
+            is_closed = self._failure is not None
+        self._fail(EngineError("the library is closed"))
         if not is_closed:
             self._send('{"op":"end"}')
         try:
@@ -334,7 +339,6 @@ class Engine:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._fail(self._failure)
         for thread in (self._reader, self._complaints):
             if thread is not threading.current_thread():
                 thread.join(1)

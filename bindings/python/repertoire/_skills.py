@@ -78,24 +78,24 @@ def define_skill(
     fields: Json = {
         "name": name,
         "description": description,
-        "body": body,
         "license": license,
         "compatibility": compatibility,
         "metadata": dict(metadata or {}),
-        "allowed_tools": list(allowed_tools),
+        "allowed-tools": " ".join(allowed_tools),
         "version": version,
         "author": author,
         "trigger_keywords": list(trigger_keywords),
         "tags": list(tags),
         "requires": list(requires),
         "paths": list(paths),
-        "disable_model_invocation": disable_model_invocation,
+        "disable-model-invocation": disable_model_invocation,
     }
+    fields = {key: value for key, value in fields.items() if value}
     files: dict[str, Resource] = dict(resources or {})
     if tools:
         schemas = [{"name": it.name, "description": it.description, "parameters": it.input_schema} for it in tools]
         files["schema.json"] = json.dumps(schemas)
-    return Skill(name, fields, files, {tool.name: tool.function for tool in tools})
+    return Skill(name, {"frontmatter": fields, "body": body}, files, {tool.name: tool.function for tool in tools})
 
 
 def define_tool(name: str, description: str, input_schema: Json, function: Callable[..., Any]) -> Tool:

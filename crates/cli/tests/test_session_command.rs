@@ -88,8 +88,7 @@ impl Host {
 
 fn greet() -> Value {
     json!({
-        "name": "greet",
-        "description": "Greets people. Use when someone says hello.",
+        "frontmatter": {"name": "greet", "description": "Greets people. Use when someone says hello."},
         "body": "# Greet\n",
         "resources": {"a.md": "text\n", "b.md": {"base64": "Ynl0ZXMK"}, "c.md": {"lazy": true}},
     })
@@ -160,7 +159,10 @@ fn requests_are_told_apart_and_bad_ones_are_refused() {
     let mut check = |line: &Value, words: &str| {
         host.write(line);
         let refused = host.wait(|line| line.get("ok").is_some());
-        assert!(refused["error"]["message"].as_str().unwrap_or_default().contains(words), "{line}: {refused}");
+        assert!(
+            refused["error"]["message"].as_str().unwrap_or_default().contains(words),
+            "{line}: {refused}"
+        );
     };
     check(&json!({"op": "catalog", "session": session}), "has an `id`");
     check(&json!([]), "JSON object");
@@ -194,7 +196,7 @@ fn a_greeting_that_is_wrong_is_answered_and_ends_the_process() {
     check(json!({"protocol": 0}), "bad_request", "`protocol`");
     check(json!({"protocol": null}), "bad_request", "`hello`");
     check(json!({"nope": 1}), "bad_request", "`nope`");
-    let skill = |name: &str, resources: Value| json!({"skills": [{"name": name, "description": "Greets people. Use it.", "body": "", "resources": resources}]});
+    let skill = |name: &str, resources: Value| json!({"skills": [{"frontmatter": {"name": name, "description": "Greets people. Use it."}, "body": "", "resources": resources}]});
     check(skill("Not A Name", json!({})), "invalid_skill", "Not A Name");
     check(skill("greet", json!({"../a": "x"})), "invalid_skill", "../a");
     check(skill("greet", json!({"a.bin": {"base64": "?"}})), "bad_request", "`a.bin` of `greet`");
@@ -205,7 +207,8 @@ fn a_greeting_that_is_wrong_is_answered_and_ends_the_process() {
 #[test]
 fn skills_in_code_have_files_that_the_host_is_asked_for_once() {
     let sandbox = Sandbox::with_skills();
-    let hello = json!({"skills": [greet()], "directories": false, "handlers": [{"skill": "greet", "tool": "wave"}]});
+    let hello =
+        json!({"skills": [greet()], "directories": false, "handlers": [{"skill": "greet", "tool": "wave"}]});
     let (mut host, _) = Host::start(&sandbox, &[], hello);
     let session = host.open(json!({}));
     let catalog = host.ask(json!({"op": "catalog", "session": session}));
@@ -240,7 +243,10 @@ fn events_and_changes_are_told_when_they_are_wanted() {
     let event = host.wait(|line| line["id"] == json!(id) || line["notice"] == "event");
     assert_eq!((&event["event"]["skill"], &event["event"]["session"]), (&json!("beta"), &json!(session)));
     host.answer(id);
-    sandbox.write(".agents/skills/new/SKILL.md", "---\nname: new\ndescription: New. Use when testing.\n---\nx\n");
+    sandbox.write(
+        ".agents/skills/new/SKILL.md",
+        "---\nname: new\ndescription: New. Use when testing.\n---\nx\n",
+    );
     host.ask(load("new"));
     let change = host.wait(|line| line["notice"] == "change");
     assert_eq!(change["added"], json!(["new"]));

@@ -51,7 +51,7 @@ test("the examples of the types run", { timeout: 60_000 }, () => {
 test("the examples of the guides run", { timeout: 60_000 }, () => {
   const code = /^```js\n(.*?)^```$/gms;
   const output = examples("docs/guides/typescript.md", code).map(run).join("");
-  for (const words of ["EUR 1.09", "2.18", "Git Operations", "skill_loaded git"]) assert.ok(output.includes(words), words);
+  for (const words of ["EUR 1.09", "2.18", "See what changed, what is staged", "skill_loaded git"]) assert.ok(output.includes(words), words);
   const [helix] = examples("docs/guides/coming-from.md", code).map(run);
   for (const words of ["<name>pdf-processing</name>", "[ 'pdf-processing' ]", "Fill the fields by name."]) {
     assert.ok(helix.includes(words), helix);

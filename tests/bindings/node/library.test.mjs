@@ -86,7 +86,7 @@ test("a session tracks the context", options, async () => {
   assert.equal(await session.focus(["a.js"]), "");
   await session.workingOn("greeting");
   assert.match(await session.prompt(), /greet/);
-  assert.equal((await session.search("say hello"))[0].name, "greet");
+  assert.equal((await session.search("greet people"))[0].name, "greet");
   assert.deepEqual((await session.diagnostics()).problems, []);
   const child = await session.subagent({ inherit: "catalog" });
   assert.equal(await child.catalog(), await session.catalog());
@@ -122,9 +122,10 @@ test("events, changes, proposals and scripts", options, async (context) => {
     assert.equal(asked[0].skill, "greet");
     await write("new/SKILL.md", "---\nname: new\ndescription: New. Use when testing.\n---\nx\n");
     await session.call("load_skill", { name: "new" });
-    assert.deepEqual((await changes.next()).value.added, ["new"]);
+    for await (const { added } of changes) if (added.includes("new")) break;
+    const more = await library.changes();
     await library.close();
-    assert.deepEqual(await changes.next(), { done: true, value: undefined });
+    for await (const change of more) assert.equal(change.notice, "change");
   } finally {
     await rm(directory, { recursive: true });
   }

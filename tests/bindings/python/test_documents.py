@@ -98,13 +98,13 @@ class Guide(Project):
             self.assertIn(words, output)
         for model in (messages, completions):
             self.assertEqual(len(model.requests), 2)
-            self.assertIn("Git Operations", json.dumps(model.requests[1]["messages"][-1]))
+            self.assertIn("See what changed, what is staged", json.dumps(model.requests[1]["messages"][-1]))
 
 
 class ComingFrom(Project):
     def test_the_harness_answers_as_its_original_does(self):
         schemas = [{"name": name, "description": "Shows.", "parameters": {"type": "object", "properties": {}}} for name in ("git_status", "git_diff")]
-        self.write("skills/git/SKILL.md", "# Git Operations\n\n## When to Use\n- User asks to check code changes\n")
+        self.write("skills/git/SKILL.md", "# See what changed, what is staged\n\n## When to Use\n- User asks to check code changes\n")
         self.write("skills/git/schema.json", json.dumps(schemas))
         self.write("skills/web/SKILL.md", "# HTTP requests\n\nFetch.\n")
         output, names = self.carry_out(section("The skill harness"))

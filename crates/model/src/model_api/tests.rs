@@ -23,7 +23,7 @@ fn tools_are_written_as_each_api_takes_them() {
     );
     assert_eq!(
         of(ApiFormat::OpenAiResponses),
-        json!([{"type": "function", "name": "load", "description": "Loads.", "parameters": schema}])
+        json!([{"type": "function", "name": "load", "description": "Loads.", "parameters": schema, "strict": false}])
     );
     assert_eq!(
         of(ApiFormat::Gemini),

@@ -22,7 +22,7 @@ crate::words! {
 
 /// Returns `tools`, each with name, description and the JSON Schema of its arguments, as `format` takes them.
 ///
-/// Gemini takes one object that holds all of them.
+/// Gemini takes one object that holds all of them. OpenAI's strict mode knows no optional arguments.
 pub fn tools<'a>(
     format: ApiFormat,
     tools: impl IntoIterator<Item = (&'a str, &'a str, &'a Value)>,
@@ -34,7 +34,7 @@ pub fn tools<'a>(
             json!({"type": "function", "function": function})
         }
         ApiFormat::OpenAiResponses => {
-            json!({"type": "function", "name": name, "description": description, "parameters": schema})
+            json!({"type": "function", "name": name, "description": description, "parameters": schema, "strict": false})
         }
         ApiFormat::Gemini => {
             json!({"name": name, "description": description, "parametersJsonSchema": schema})

@@ -5,85 +5,52 @@ use std::sync::Arc;
 
 use repertoire::provider::memory::Resource;
 use repertoire::tool::Definition;
-use repertoire::{LibraryBuilder, MemoryProvider, SkillDefinition, define_skill};
-use repertoire_model::Manifest;
+use repertoire::{Error, LibraryBuilder, MemoryProvider, SkillDefinition, define_skill};
+use repertoire_model::document::MANIFEST_FILE;
+use repertoire_model::{Document, ManifestSource, Policy};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::host::{Host, HostSkillTool, HostTool, decoded, host_file};
-use super::refusal::{Answer, ProtocolRefusal, Request, bad, fields};
+use super::refusal::{ProtocolRefusal, Request, bad, fields};
 
 /// The newest version of the protocol.
 const PROTOCOL: u64 = 1;
 
 /// The things that a host can rely on beyond those of the version.
-const FEATURES: [&str; 9] = [
-    "approvals",
-    "cancel",
-    "changes",
-    "events",
-    "handle",
-    "host_tools",
-    "lazy_files",
-    "sessions",
-    "skills_in_code",
-];
+const FEATURES: &str = "approvals cancel changes events handle host_tools lazy_files sessions skills_in_code";
 
 /// The label of skills that the host defines.
 const LABEL: &str = "code";
 
 /// The greeting of a host.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Hello {
-    #[serde(rename = "op")]
-    _op: String,
-    #[serde(rename = "id")]
-    _id: Option<Value>,
     protocol: u64,
     /// Whether skills are read from directories, too.
-    #[serde(default = "yes")]
     pub(super) directories: bool,
     /// Whether the host asks a person for approvals.
-    #[serde(default)]
     pub(super) approvals: bool,
-    #[serde(default)]
     skills: Vec<CodeSkill>,
-    #[serde(default)]
     tools: Vec<CodeTool>,
-    #[serde(default)]
     handlers: Vec<CodeHandler>,
 }
 
-fn yes() -> bool {
-    true
+/// A conversation over a pipe has only what is on the disk.
+impl Default for Hello {
+    fn default() -> Self {
+        let (skills, tools, handlers) = Default::default();
+        Self { protocol: 0, directories: true, approvals: false, skills, tools, handlers }
+    }
 }
 
-/// A skill that the host defines.
+/// A skill that the host defines: the fields of its frontmatter, its instructions and its files.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CodeSkill {
-    name: String,
-    description: String,
+    frontmatter: Value,
     body: String,
-    license: Option<String>,
-    compatibility: Option<String>,
-    #[serde(default)]
-    metadata: BTreeMap<String, String>,
-    #[serde(default)]
-    allowed_tools: Vec<String>,
-    version: Option<String>,
-    author: Option<String>,
-    #[serde(default)]
-    trigger_keywords: Vec<String>,
-    #[serde(default)]
-    tags: Vec<String>,
-    #[serde(default)]
-    requires: Vec<String>,
-    #[serde(default)]
-    paths: Vec<String>,
-    #[serde(default)]
-    disable_model_invocation: bool,
     #[serde(default)]
     resources: BTreeMap<String, CodeFile>,
 }
@@ -93,8 +60,13 @@ struct CodeSkill {
 #[serde(untagged)]
 enum CodeFile {
     Text(String),
-    Bytes { base64: String },
-    Lazy { lazy: bool },
+    Bytes {
+        base64: String,
+    },
+    Lazy {
+        #[serde(rename = "lazy")]
+        _lazy: bool,
+    },
 }
 
 #[derive(Deserialize)]
@@ -113,30 +85,32 @@ struct CodeHandler {
 }
 
 impl Hello {
-    pub(super) fn read(request: Request) -> Result<Self, ProtocolRefusal> {
-        let hello: Self = serde_json::from_value(Value::Object(request))
-            .map_err(|error| bad(format!("`hello` cannot be read: {error}")))?;
+    /// Returns the greeting in `request`, and the skills that it defines, each held to the open standard.
+    pub(super) fn read(
+        mut request: Request,
+        host: &Arc<Host>,
+    ) -> Result<(Self, Vec<SkillDefinition>), ProtocolRefusal> {
+        request.retain(|key, _| key != "op" && key != "id");
+        let read = serde_json::from_value(Value::Object(request));
+        let mut hello: Self = read.map_err(|error| bad(format!("`hello` cannot be read: {error}")))?;
         if hello.protocol == 0 {
             return Err(bad(format!(
-                "`protocol` is the newest version that the host knows, up to {PROTOCOL}"
+                "`protocol` is the newest version that the host knows, 1 to {PROTOCOL}"
             )));
         }
-        Ok(hello)
+        let skills = std::mem::take(&mut hello.skills).into_iter().map(|skill| {
+            let invalid = |error: Error| ProtocolRefusal { kind: "invalid_skill", message: error.chain() };
+            define_skill(skill.defined(host)?).map_err(invalid)
+        });
+        let skills = skills.collect::<Result<_, _>>()?;
+        Ok((hello, skills))
     }
 
     /// Returns the answer: the version in force, which is the newest that both know.
-    pub(super) fn answer(&self) -> Answer {
-        let protocol = self.protocol.min(PROTOCOL);
+    pub(super) fn answer(&self) -> Map<String, Value> {
+        let (protocol, features) = (self.protocol.min(PROTOCOL), FEATURES.split(' ').collect::<Vec<_>>());
         let version = env!("CARGO_PKG_VERSION");
-        Ok(fields(json!({"protocol": protocol, "version": version, "features": FEATURES})))
-    }
-
-    /// Returns the skills that the host defines, each held to the open standard.
-    pub(super) fn skills(&mut self, host: &Arc<Host>) -> Result<Vec<SkillDefinition>, ProtocolRefusal> {
-        let invalid =
-            |error: repertoire::Error| ProtocolRefusal { kind: "invalid_skill", message: error.chain() };
-        let define = |skill: CodeSkill| define_skill(skill.defined(host)?).map_err(invalid);
-        std::mem::take(&mut self.skills).into_iter().map(define).collect()
+        fields(json!({"protocol": protocol, "version": version, "features": features}))
     }
 
     /// Adds `skills`, and the tools and handlers of the host, to a library.
@@ -164,31 +138,21 @@ impl Hello {
 
 impl CodeSkill {
     fn defined(self, host: &Arc<Host>) -> Result<SkillDefinition, ProtocolRefusal> {
-        let mut manifest = Manifest::default();
-        manifest.name = Some(self.name.as_str().into());
-        manifest.description = Some(self.description.into());
-        manifest.license = self.license;
-        manifest.compatibility = self.compatibility;
-        manifest.metadata = self.metadata.into_iter().collect();
-        manifest.allowed_tools = self.allowed_tools;
-        manifest.version = self.version;
-        manifest.author = self.author;
-        manifest.trigger_keywords = self.trigger_keywords;
-        manifest.tags = self.tags;
-        manifest.requires = self.requires;
-        manifest.paths = self.paths;
-        manifest.disable_model_invocation = self.disable_model_invocation;
+        // JSON is YAML, so that the fields are read as those of a file.
+        let text = format!("---\n{}\n---\n", self.frontmatter);
+        let source = ManifestSource { bytes: text.as_bytes(), directory: None, file_name: MANIFEST_FILE };
         let mut definition = SkillDefinition::default();
-        definition.manifest = manifest;
+        definition.manifest = Document::parse(source, &Policy::default()).manifest;
         definition.body = self.body;
+        let name = definition.manifest.name.clone().unwrap_or_default();
         for (path, file) in self.resources {
-            let bytes =
-                |text: &str| decoded(text).map_err(|why| bad(format!("`{path}` of `{}`: {why}", self.name)));
             let resource = match file {
                 CodeFile::Text(text) => Resource::from(text),
-                CodeFile::Bytes { base64 } => Resource::from(bytes(&base64)?),
-                CodeFile::Lazy { lazy: true } => host_file(host, &self.name, &path),
-                CodeFile::Lazy { lazy: false } => continue,
+                CodeFile::Lazy { .. } => host_file(host, &name, &path),
+                CodeFile::Bytes { base64 } => {
+                    let bytes = decoded(&base64);
+                    Resource::from(bytes.map_err(|why| bad(format!("`{path}` of `{name}`: {why}")))?)
+                }
             };
             definition.resources.insert(path, resource);
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_channel::{Sender, bounded};
@@ -13,7 +12,7 @@ use repertoire::event::jsonl;
 use repertoire::provider::memory::{LoadError, Resource};
 use repertoire::tool::Definition;
 use repertoire::{
-    BoxFuture, Change, Event, EventSink, HandlerError, SkillHandler, Tool, ToolCall, ToolReply,
+    BoxFuture, Change, Event, EventSink, HandlerError, SkillHandler, SkillName, Tool, ToolCall, ToolReply,
 };
 use repertoire_exec::approval::{ApprovalRequest, ApprovalVerdict, Approver};
 use serde_json::{Map, Value, json};
@@ -23,30 +22,35 @@ use super::refusal::{Answer, ProtocolRefusal, Request, bad, fields, switch, text
 /// The program at the other end of the pipe.
 pub(super) struct Host {
     output: Mutex<Box<dyn Write + Send>>,
-    asked: Mutex<AskedRequests>,
-    wants_events: AtomicBool,
-    wants_changes: AtomicBool,
+    state: Mutex<HostState>,
 }
 
-/// The requests that the host has not answered yet.
 #[derive(Default)]
-struct AskedRequests {
+struct HostState {
+    /// The number of the last question.
     last: u64,
+    /// The questions that the host has not answered yet.
     waiting: BTreeMap<u64, Sender<Request>>,
+    wants_events: bool,
+    wants_changes: bool,
     has_ended: bool,
+}
+
+impl HostState {
+    /// Returns the number of a question whose answer `sender` takes, unless the host has ended.
+    fn expect(&mut self, sender: Sender<Request>) -> Option<u64> {
+        self.last += 1;
+        self.waiting.insert(self.last, sender);
+        (!self.has_ended).then_some(self.last)
+    }
 }
 
 impl Host {
     pub(super) fn new(output: impl Write + Send + 'static) -> Self {
-        Self {
-            output: Mutex::new(Box::new(output)),
-            asked: Mutex::default(),
-            wants_events: AtomicBool::new(false),
-            wants_changes: AtomicBool::new(false),
-        }
+        Self { output: Mutex::new(Box::new(output)), state: Mutex::default() }
     }
 
-    /// Writes `line`. A host that is gone reads nothing more, and the end of the input tells so.
+    /// Writes `line`. A host that reads nothing more has ended.
     pub(super) fn write(&self, line: &Value) {
         self.write_text(line.to_string());
     }
@@ -54,59 +58,49 @@ impl Host {
     fn write_text(&self, mut line: String) {
         line.push('\n');
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = output.write_all(line.as_bytes()).and_then(|()| output.flush());
+        if output.write_all(line.as_bytes()).and_then(|()| output.flush()).is_err() {
+            self.end();
+        }
+    }
+
+    /// Returns `true` if the host said that it ends, or reads nothing more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.state().has_ended
     }
 
     /// Decides which notices the host gets; notices that `request` does not name stay as they are.
     pub(super) fn subscribe(&self, request: &Request) -> Answer {
-        for (name, wants) in [("events", &self.wants_events), ("changes", &self.wants_changes)] {
-            if let Some(switch) = switch(request, name)? {
-                wants.store(switch, Ordering::Relaxed);
-            }
-        }
+        let (events, changes) = (switch(request, "events")?, switch(request, "changes")?);
+        let mut state = self.state();
+        state.wants_events = events.unwrap_or(state.wants_events);
+        state.wants_changes = changes.unwrap_or(state.wants_changes);
         Ok(Map::new())
     }
 
-    /// Tells the host of `change`, in the library of `profile`.
+    /// Tells the host of `change`, in the library of `profile`, if it wants that.
     pub(super) fn changed(&self, profile: Option<&str>, change: &Change) {
-        if !self.wants_changes.load(Ordering::Relaxed) {
-            return;
+        if self.state().wants_changes {
+            let names = |names: &[SkillName]| names.iter().map(SkillName::to_string).collect::<Vec<_>>();
+            let (added, removed, snapshot) =
+                (names(&change.added), names(&change.removed), change.after.number());
+            let changed = change.changed.iter().map(|(name, aspects)| {
+                let aspects: Vec<&str> = aspects.iter().map(|aspect| aspect.as_str()).collect();
+                json!({"name": name.as_str(), "aspects": aspects})
+            });
+            let changed: Vec<Value> = changed.collect();
+            self.write(&json!({"notice": "change", "profile": profile, "snapshot": snapshot, "added": added, "removed": removed, "changed": changed}));
         }
-        let changed = change.changed.iter().map(|(name, aspects)| {
-            let aspects: Vec<&str> = aspects.iter().map(|aspect| aspect.as_str()).collect();
-            json!({"name": name.as_str(), "aspects": aspects})
-        });
-        let names = |names: &[repertoire::SkillName]| -> Vec<String> {
-            names.iter().map(ToString::to_string).collect()
-        };
-        self.write(&json!({
-            "notice": "change",
-            "profile": profile,
-            "snapshot": change.after.number(),
-            "added": names(&change.added),
-            "removed": names(&change.removed),
-            "changed": changed.collect::<Vec<Value>>(),
-        }));
     }
 
-    fn asked(&self) -> MutexGuard<'_, AskedRequests> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, HostState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks the host for `operation` and returns its answer. A future that is dropped withdraws the request.
     async fn ask(self: &Arc<Self>, operation: &str, parameters: Value) -> Result<Request, HandlerError> {
         let gone = || HandlerError::new("HostGone", "the program that answers this has ended");
         let (sender, answer) = bounded(1);
-        let number = {
-            let mut asked = self.asked();
-            if asked.has_ended {
-                return Err(gone());
-            }
-            asked.last += 1;
-            let number = asked.last;
-            asked.waiting.insert(number, sender);
-            number
-        };
+        let number = self.state().expect(sender).ok_or_else(gone)?;
         let _withdrawal = Withdrawal { host: Arc::clone(self), number };
         let mut line = fields(json!({"request": number, "op": operation}));
         line.append(&mut fields(parameters));
@@ -126,7 +120,7 @@ impl Host {
     pub(super) fn answered(&self, answer: Request) -> Result<(), ProtocolRefusal> {
         let number = answer.get("request").and_then(Value::as_u64);
         let number = number.ok_or_else(|| bad("`request` is the number of a request of the engine"))?;
-        if let Some(sender) = self.asked().waiting.remove(&number) {
+        if let Some(sender) = self.state().waiting.remove(&number) {
             let _ = sender.try_send(answer);
         }
         Ok(())
@@ -134,9 +128,9 @@ impl Host {
 
     /// Fails all requests that the host has not answered.
     pub(super) fn end(&self) {
-        let mut asked = self.asked();
-        asked.has_ended = true;
-        asked.waiting.clear();
+        let mut state = self.state();
+        state.has_ended = true;
+        state.waiting.clear();
     }
 }
 
@@ -148,7 +142,7 @@ struct Withdrawal {
 
 impl Drop for Withdrawal {
     fn drop(&mut self) {
-        let is_waiting = self.host.asked().waiting.remove(&self.number).is_some();
+        let is_waiting = self.host.state().waiting.remove(&self.number).is_some();
         if is_waiting {
             self.host.write(&json!({"notice": "withdrawn", "request": self.number}));
         }
@@ -158,9 +152,8 @@ impl Drop for Withdrawal {
 /// Tells the host of events, if it wants them.
 impl EventSink for Host {
     fn record(&self, event: &Event) {
-        if self.wants_events.load(Ordering::Relaxed)
-            && let Ok(line) = jsonl::line(event)
-        {
+        let is_wanted = self.state().wants_events;
+        if let Some(line) = is_wanted.then(|| jsonl::line(event)).and_then(Result::ok) {
             self.write_text(format!("{{\"notice\":\"event\",\"event\":{line}}}"));
         }
     }
@@ -255,24 +248,22 @@ impl fmt::Debug for HostApprover {
 impl Approver for HostApprover {
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict> {
         Box::pin(async move {
-            let approval = &request.approval;
-            let changed = request.difference.as_ref().map(|difference| {
-                json!({"new": difference.new_files, "changed": difference.changed_files, "gone": difference.gone_files})
-            });
-            let call = request.call.as_ref().map(|(tool, given)| json!({"tool": tool, "given": given}));
-            let answer = self.0.ask(
-                "approve",
-                json!({
-                    "skill": approval.name,
-                    "source": approval.source,
-                    "directory": approval.directory,
-                    "capabilities": approval.capabilities.lines(),
-                    "changed_files": changed,
-                    "call": call,
-                    "on_host": request.is_on_host,
-                }),
-            );
-            match answer.await.as_ref().ok().and_then(|answer| answer.get("verdict")?.as_str()) {
+            let ApprovalRequest { approval, difference, call, is_on_host, .. } = request;
+            let changed = difference
+                .as_ref()
+                .map(|it| json!({"new": it.new_files, "changed": it.changed_files, "gone": it.gone_files}));
+            let call = call.as_ref().map(|(tool, given)| json!({"tool": tool, "given": given}));
+            let (source, directory) = (&approval.source, &approval.directory);
+            let capabilities = approval.capabilities.lines();
+            let question = json!({"skill": approval.name, "source": source, "directory": directory, "capabilities": capabilities, "changed_files": changed, "call": call, "on_host": is_on_host});
+            match self
+                .0
+                .ask("approve", question)
+                .await
+                .as_ref()
+                .ok()
+                .and_then(|it| it.get("verdict")?.as_str())
+            {
                 Some("once") => ApprovalVerdict::Once,
                 Some("always") => ApprovalVerdict::Always,
                 Some("refused") => ApprovalVerdict::Refused,

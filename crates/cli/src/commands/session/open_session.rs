@@ -14,7 +14,7 @@ use repertoire_model::{Severity, SkillName, State, diagnostic};
 use serde_json::{Map, Value, json};
 
 use super::refusal::{
-    Answer, ProtocolRefusal, Request, bad, failed, fields, list, required, text, unknown_operation, unready,
+    Answer, ProtocolRefusal, Request, bad, fields, list, required, text, unknown_operation,
 };
 use crate::role::Role;
 use crate::wire::Workspace;
@@ -33,6 +33,7 @@ pub(super) struct OpenSession {
 #[derive(Clone)]
 struct TakenRole {
     role: Role,
+    origin: RoleOrigin,
     text: String,
     /// The number of the snapshot that the session's catalog was written from when the prompt was.
     snapshot: u64,
@@ -49,14 +50,18 @@ impl OpenSession {
     }
 
     /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context.
-    /// Returns the origin of the prompt.
-    pub(super) async fn take(&self, role: Role) -> Result<RoleOrigin, Error> {
+    pub(super) async fn take(&self, role: Role) -> Result<(), Error> {
         let session = &self.session;
         let prompt = role.resolve(&self.workspace, session.registry(), session.options()).await?;
         session.record().prompt_shown(&prompt.bound);
-        let snapshot = session.catalog().snapshot;
-        *self.role() = Some(TakenRole { role, text: prompt.text, snapshot });
-        Ok(prompt.origin)
+        let (text, snapshot) = (prompt.text, session.catalog().snapshot);
+        *self.role() = Some(TakenRole { role, origin: prompt.origin, text, snapshot });
+        Ok(())
+    }
+
+    /// Returns the role of the session, if it has one, and the origin of its prompt.
+    pub(super) fn taken(&self) -> Option<(Role, RoleOrigin)> {
+        self.role().clone().map(|taken| (taken.role, taken.origin))
     }
 
     fn role(&self) -> MutexGuard<'_, Option<TakenRole>> {
@@ -67,11 +72,11 @@ impl OpenSession {
     async fn prompt(&self) -> Answer {
         let taken = self.role().clone();
         let Some(taken) = taken else {
-            let prompt = self.session.prompt().await.map_err(failed)?;
+            let prompt = self.session.prompt().await?;
             return Ok(fields(json!({"text": prompt})));
         };
         if taken.snapshot != self.session.catalog().snapshot {
-            self.take(taken.role).await.map_err(failed)?;
+            self.take(taken.role).await?;
         }
         let text = self.role().as_ref().map(|taken| taken.text.clone());
         Ok(fields(json!({"text": text})))
@@ -149,10 +154,10 @@ impl OpenSession {
 }
 
 /// Returns the reason that the session of `agent` was not opened: a known agent may lack its prompt.
-pub(super) fn not_started(workspace: &Workspace, agent: Option<&str>, error: Error) -> ProtocolRefusal {
+fn not_started(workspace: &Workspace, agent: Option<&str>, error: Error) -> ProtocolRefusal {
     match agent.map(|name| workspace.agent(name)) {
-        Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => unready(&unread),
-        _ => failed(error),
+        Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => unread.into(),
+        _ => error.into(),
     }
 }
 
@@ -164,7 +169,7 @@ fn inherit(request: &Request) -> Result<Option<Inherit>, ProtocolRefusal> {
 }
 
 /// Returns the skills that a request is limited to: the skills that one of its patterns matches, or all.
-pub(super) fn scope(request: &Request) -> Result<Scope, ProtocolRefusal> {
+fn scope(request: &Request) -> Result<Scope, ProtocolRefusal> {
     if request.get("skills").is_none_or(Value::is_null) {
         return Ok(Scope::default());
     }

@@ -1,38 +1,15 @@
 //! Reading requests of the pipe, and writing their answers.
 
 use repertoire::Error;
-use repertoire_model::text::nearest;
+use repertoire_model::text::{nearest, shorten};
 use serde_json::{Map, Value, json};
 
 use super::lines::MAX_LINE_BYTES;
+use crate::error::CliError;
 
 /// The names of all requests.
-const OPERATIONS: &[&str] = &[
-    "catalog",
-    "tools",
-    "call",
-    "handle",
-    "handle_all",
-    "observe",
-    "compacted",
-    "evicted",
-    "reattach",
-    "delta",
-    "diagnostics",
-    "focus",
-    "refresh",
-    "state",
-    "task",
-    "prompt",
-    "subagent",
-    "hello",
-    "open",
-    "close",
-    "cancel",
-    "subscribe",
-    "answer",
-    "end",
-];
+const OPERATIONS: &str = "catalog, tools, call, handle, handle_all, observe, compacted, evicted, reattach, delta, \
+    diagnostics, focus, refresh, state, task, prompt, subagent, hello, open, close, cancel, subscribe, answer, end";
 
 /// A request: a JSON object with `op`.
 pub(super) type Request = Map<String, Value>;
@@ -57,20 +34,15 @@ pub(super) fn parse(line: &[u8]) -> Result<Request, ProtocolRefusal> {
 
 /// Returns the line for an answer to the request with this id.
 pub(super) fn answered(id: Option<Value>, answer: Answer) -> Value {
+    let mut line = Map::from_iter([("ok".to_owned(), Value::Bool(answer.is_ok()))]);
+    line.extend(id.map(|id| ("id".to_owned(), id)));
     match answer {
-        Ok(mut fields) => {
-            let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(true))]);
-            answer.extend(id.map(|id| ("id".to_owned(), id)));
-            answer.append(&mut fields);
-            Value::Object(answer)
-        }
+        Ok(mut fields) => line.append(&mut fields),
         Err(refusal) => {
-            let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(false))]);
-            answer.extend(id.map(|id| ("id".to_owned(), id)));
-            answer.insert("error".to_owned(), json!({"kind": refusal.kind, "message": refusal.message}));
-            Value::Object(answer)
+            line.insert("error".to_owned(), json!({"kind": refusal.kind, "message": refusal.message}));
         }
     }
+    Value::Object(line)
 }
 
 /// Returns the operation that a request names.
@@ -125,27 +97,28 @@ pub(super) fn bad(message: impl Into<String>) -> ProtocolRefusal {
     ProtocolRefusal { kind: "bad_request", message: message.into() }
 }
 
-pub(super) fn failed(error: Error) -> ProtocolRefusal {
-    ProtocolRefusal { kind: "failed", message: error.chain() }
+impl From<Error> for ProtocolRefusal {
+    fn from(error: Error) -> Self {
+        Self { kind: "failed", message: error.chain() }
+    }
 }
 
-/// Returns the refusal for an error of the workspace, with its causes and hints in one line.
-pub(super) fn unready(error: &repertoire_app::Error) -> ProtocolRefusal {
-    let causes = error.causes().iter().map(|cause| format!(": {cause}"));
-    let hints = error.hints().iter().map(|hint| format!("; {hint}"));
-    let more: String = causes.chain(hints).collect();
-    ProtocolRefusal { kind: "failed", message: format!("{}{more}", error.message()) }
+/// An error of the workspace, with its causes and hints in one line.
+impl From<CliError> for ProtocolRefusal {
+    fn from(error: CliError) -> Self {
+        let causes = error.causes().iter().map(|cause| format!(": {cause}"));
+        let hints = error.hints().iter().map(|hint| format!("; {hint}"));
+        let more: String = causes.chain(hints).collect();
+        Self { kind: "failed", message: format!("{}{more}", error.message()) }
+    }
 }
 
 pub(super) fn unknown_operation(operation: &str) -> ProtocolRefusal {
-    let near = nearest(operation, OPERATIONS.iter().copied());
-    let hint = near.map_or_else(
-        || format!("there are: {}", OPERATIONS.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    );
-    let operation = repertoire_model::text::shorten(operation, 80);
-    ProtocolRefusal {
-        kind: "unknown_operation",
-        message: format!("there is no operation `{operation}`; {hint}"),
-    }
+    let hint = match nearest(operation, OPERATIONS.split(", ")) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are: {OPERATIONS}"),
+    };
+    let operation = shorten(operation, 80);
+    let message = format!("there is no operation `{operation}`; {hint}");
+    ProtocolRefusal { kind: "unknown_operation", message }
 }
