@@ -38,7 +38,7 @@ struct HostState {
 
 impl HostState {
     /// Returns the number of a question whose answer `sender` takes, unless the host has ended.
-    fn expect(&mut self, sender: Sender<Request>) -> Option<u64> {
+    fn register(&mut self, sender: Sender<Request>) -> Option<u64> {
         self.last += 1;
         self.waiting.insert(self.last, sender);
         (!self.has_ended).then_some(self.last)
@@ -100,7 +100,7 @@ impl Host {
     async fn ask(self: &Arc<Self>, operation: &str, parameters: Value) -> Result<Request, HandlerError> {
         let gone = || HandlerError::new("HostGone", "the program that answers this has ended");
         let (sender, answer) = bounded(1);
-        let number = self.state().expect(sender).ok_or_else(gone)?;
+        let number = self.state().register(sender).ok_or_else(gone)?;
         let _withdrawal = Withdrawal { host: Arc::clone(self), number };
         let mut line = fields(json!({"request": number, "op": operation}));
         line.append(&mut fields(parameters));
