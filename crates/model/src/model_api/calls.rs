@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::tools::ApiFormat;
 
-/// The arguments of a call that has none.
+/// The arguments of a call without any.
 static NO_ARGUMENTS: Value = Value::Null;
 
 /// A call of a tool in an answer of a model.
@@ -12,7 +12,7 @@ static NO_ARGUMENTS: Value = Value::Null;
 pub struct ModelCall<'a> {
     /// The API whose shape it has.
     pub format: ApiFormat,
-    /// The identifier that its result repeats; Gemini may have none.
+    /// The identifier that its result repeats; Gemini may leave it out.
     pub id: Option<&'a str>,
     /// The name of the tool.
     pub name: &'a str,
@@ -109,8 +109,8 @@ fn in_list(format: ApiFormat, items: &[Value]) -> (ApiFormat, Vec<ModelCall<'_>>
     (calls.first().map_or(format, |call| call.format), calls)
 }
 
-/// Returns the messages that hold `results`, to be appended behind the message of the assistant; no results
-/// are no messages.
+/// Returns the messages that hold `results`, to be appended behind the message of the assistant; without
+/// results it is empty.
 pub fn messages(format: ApiFormat, results: Vec<Value>) -> Vec<Value> {
     match format {
         _ if results.is_empty() => Vec::new(),

@@ -68,10 +68,7 @@ impl<'a> Engine<'a> {
         let outcome = thread::scope(|scope| {
             let (jobs, queue) = unbounded();
             let outcome = self.read(first, &mut lines, scope, (&jobs, &queue));
-            for handle in self.in_flight().values() {
-                handle.abort();
-            }
-            self.host.end();
+            self.end();
             self.libraries.end();
             outcome
         });
@@ -79,7 +76,7 @@ impl<'a> Engine<'a> {
         outcome
     }
 
-    /// Reads requests and hands them to workers; those that need none are answered at once.
+    /// Reads requests and hands them to workers; what needs no worker is answered at once.
     fn read<'scope, 'env, R: BufRead>(
         &'env self,
         mut first: Option<Result<Request, ProtocolRefusal>>,
@@ -102,7 +99,7 @@ impl<'a> Engine<'a> {
             let answer = request.and_then(|request| match (operation(&request)?, &self.main) {
                 (operation, Some(main)) => block_on(self.converse(operation, main, &request)).map(Some),
                 ("end", None) => {
-                    self.host.end();
+                    self.end();
                     Ok(None)
                 }
                 ("answer", None) => self.host.answered(request).map(|()| None),
@@ -216,6 +213,12 @@ impl<'a> Engine<'a> {
             handle.abort();
         }
         Ok(Map::new())
+    }
+
+    /// Cancels the requests that are not answered yet, and the questions to the host.
+    fn end(&self) {
+        self.in_flight().values().for_each(AbortHandle::abort);
+        self.host.end();
     }
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Arc<OpenSession>>> {

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::lines::MAX_LINE_BYTES;
 use crate::error::CliError;
 
-/// The names of all requests.
+/// The names of the requests about a session.
 const OPERATIONS: &str = "catalog, tools, call, handle, handle_all, observe, compacted, evicted, reattach, delta, \
-    diagnostics, focus, refresh, state, task, prompt, subagent, hello, open, close, cancel, subscribe, answer, end";
+    diagnostics, focus, refresh, state, task, prompt, subagent";
 
 /// A request: a JSON object with `op`.
 pub(super) type Request = Map<String, Value>;
