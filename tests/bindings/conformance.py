@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -107,10 +108,10 @@ def differences(step, answer, root, kept):
             yield f"{expect['at']} has not {expect['length']} items"
 
 
-def run_case(case, command):
+def run_case(case, command, root):
     """Returns what is wrong with a driver's answers, and the answers' comparable parts."""
-    with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory).resolve()
+    root.mkdir()
+    try:
         lay_out(case, root)
         if "refused" in case:
             driver = start(case, root, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -153,6 +154,8 @@ def run_case(case, command):
             driver.stdout.close()
             driver.stderr.close()
         return wrong, answers
+    finally:
+        shutil.rmtree(root)
 
 
 def main():
@@ -164,11 +167,13 @@ def main():
 
     def run(case):
         found = {}
-        for name, command in drivers:
-            try:
-                found[name] = run_case(case, command)
-            except Unsupported as reason:
-                found[name] = reason
+        # All work in a directory of one name, which is in some answers.
+        with tempfile.TemporaryDirectory() as directory:
+            for name, command in drivers:
+                try:
+                    found[name] = run_case(case, command, Path(directory).resolve() / "case")
+                except Unsupported as reason:
+                    found[name] = reason
         return found
 
     failures, passed, unsupported = [], {name: 0 for name, _ in drivers}, {name: [] for name, _ in drivers}

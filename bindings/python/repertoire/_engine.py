@@ -138,7 +138,8 @@ class Engine:
         self._pid = os.getpid()
         self._last = 0
         self._pending: dict[int, Future[Json]] = {}
-        self._tasks: dict[int, Future[Any]] = {}
+        # The questions that are not answered; a coroutine that answers one is there to be cancelled.
+        self._tasks: dict[int, Future[Any] | None] = {}
         self._listeners: list[Callable[[Json | None], None]] = []
         self._failure: EngineError | None = None
         self._said: deque[str] = deque(maxlen=KEPT_LINES)
@@ -241,10 +242,12 @@ class Engine:
         elif line.get("notice") == "withdrawn":
             with self._lock:
                 task = self._tasks.pop(line["request"], None)
-            self._withdraw([task] if task is not None else [])
+            self._withdraw([task])
         elif "notice" in line:
             self._tell(line)
         elif "request" in line:
+            with self._lock:
+                self._tasks[line["request"]] = None
             threading.Thread(target=self._answer, args=(line,), daemon=True).start()
 
     def _answer(self, line: Json) -> None:
@@ -257,6 +260,8 @@ class Engine:
         except BaseException as error:  # the engine waits for an answer in any case
             failure = {"kind": type(error).__name__, "message": str(error)}
             answer = json.dumps({"op": "answer", "request": line["request"], "error": failure})
+        with self._lock:
+            self._tasks.pop(line["request"], None)
         self._send(answer)
 
     def _awaited(self, value: Any, number: int) -> Any:
@@ -272,12 +277,11 @@ class Engine:
             running.close()
             raise
         with self._lock:
-            self._tasks[number] = task
-        try:
-            return task.result()
-        finally:
-            with self._lock:
-                self._tasks.pop(number, None)
+            is_withdrawn = number not in self._tasks
+            if not is_withdrawn:
+                self._tasks[number] = task
+        self._withdraw([task] if is_withdrawn else [])
+        return task.result()
 
     def _listen_to_complaints(self) -> None:
         assert self._process.stderr is not None
@@ -319,10 +323,10 @@ class Engine:
         self._withdraw(tasks.values())
         self._tell(None)
 
-    def _withdraw(self, tasks: Iterable[Future[Any]]) -> None:
+    def _withdraw(self, tasks: Iterable[Future[Any] | None]) -> None:
         """Cancels coroutines that nobody waits for any more, if their loop is there."""
         for task in tasks:
-            if self._loop is not None and not self._loop.is_closed():
+            if task is not None and self._loop is not None and not self._loop.is_closed():
                 task.cancel()
 
     def close(self) -> None:

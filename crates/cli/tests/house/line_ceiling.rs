@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 118_827;
+const ALL: usize = 118_830;
 
 /// The most lines of single crates, by directory.
-const CRATES: &[(&str, usize)] = &[("app", 7_922), ("cli", 18_897)];
+const CRATES: &[(&str, usize)] = &[("app", 7_922), ("cli", 18_900)];
 
 /// Returns `true` for files that hold tests alone, benchmarks and examples.
 fn is_test_file(path: &Path) -> bool {
