@@ -190,7 +190,7 @@ impl<'a> Libraries<'a> {
             let executors = Arc::clone(&self.executors);
             on_interrupt(move |interrupt| {
                 let executors = locked(&executors).clone();
-                executors.iter().for_each(|executor| executor.end());
+                executors.iter().for_each(Runner::end);
                 executors.iter().for_each(|executor| block_on(executor.settled()));
                 interrupt.end_now();
             })?;
@@ -200,7 +200,7 @@ impl<'a> Libraries<'a> {
 
     /// Cancels everything that runs, and runs nothing more.
     pub(super) fn end(&self) {
-        locked(&self.executors).iter().for_each(|executor| executor.end());
+        locked(&self.executors).iter().for_each(Runner::end);
     }
 
     /// Waits until nothing is left of what ran, and stores what the next process can use.
