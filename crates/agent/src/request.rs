@@ -1,6 +1,8 @@
 //! A request to a model.
 
 use repertoire::tool::Definition;
+use repertoire_model::model_api::{self, ApiFormat};
+use serde_json::Value;
 
 use crate::cache::Breakpoints;
 use crate::message::Message;
@@ -41,5 +43,12 @@ impl<'a> Request<'a> {
             max_output_tokens: None,
             temperature: None,
         }
+    }
+
+    /// Returns the tools as `format` takes them.
+    pub(crate) fn tools_as(&self, format: ApiFormat) -> Vec<Value> {
+        let tools = self.tools.iter();
+        let tools = tools.map(|tool| (tool.name.as_str(), tool.description.as_str(), &tool.input_schema));
+        model_api::tools(format, tools)
     }
 }

@@ -155,7 +155,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Publish(args) => publish::run(ui, &load(ui, env, &globals)?, &args),
         Command::Team(args) => team::run(ui, &load(ui, env, &globals)?, &args),
         Command::Hook(args) => Ok(hook::run(ui, env, &globals, &args)),
-        Command::Session(args) => session::run(ui, &args.served.load(ui, env, &globals)?, &args),
+        Command::Session(args) => session::run(ui, args.served.load(ui, env, &globals)?, &args),
         Command::Call(args) => call::run(ui, &args.served.load(ui, env, &globals)?, &args),
         Command::Agent(args) => agent::run(ui, &args.served.load(ui, env, &globals)?, &args),
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),

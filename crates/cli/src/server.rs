@@ -39,7 +39,7 @@ use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
 use crate::served::ServedArgs;
 use crate::ui::{Ui, say};
-use crate::wire::Workspace;
+use crate::wire::{ExecRequest, Workspace};
 
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
 ///
@@ -244,7 +244,7 @@ fn open(
     let executor = if args.page_secret.is_some() {
         None
     } else {
-        workspace.session_executor(args.exec, args.agent.as_deref())?
+        workspace.session_executor(args.exec, args.agent.as_deref(), ExecRequest::default())?
     };
     let runner = executor.map(|executor| executor as Arc<dyn Runner>);
     workspace.library(options.session_options(workspace.session_options(None)), &needed, runner)

@@ -89,6 +89,7 @@ mod test_run_command;
 mod test_search_command;
 mod test_self_command;
 mod test_serve_command;
+mod test_session_command;
 mod test_show_command;
 mod test_signing_in;
 mod test_stats_command;

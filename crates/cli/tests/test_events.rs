@@ -54,6 +54,11 @@ fn every_operation_of_a_session_that_gives_skills_has_an_event() {
         (json!({"op": "compacted", "kept": []}), &[]),
         (json!({"op": "reattach", "budget": 10_000}), &["skill_loaded alpha builder ok session reattached"]),
         (json!({"op": "evicted", "name": "alpha"}), &[]),
+        (
+            json!({"op": "handle", "call": {"type": "tool_use", "id": "1", "name": "load_skill", "input": {"name": "alpha"}}}),
+            &["skill_loaded alpha builder ok session call"],
+        ),
+        (json!({"op": "handle_all", "response": []}), &[]),
         (json!({"op": "delta"}), &[]),
         (json!({"op": "diagnostics"}), &[]),
         (json!({"op": "focus", "paths": ["a.rs"]}), &[]),

@@ -43,6 +43,7 @@ pub mod ledger;
 pub mod reattach;
 pub mod transcript;
 pub mod delta;
+pub mod model_api;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};

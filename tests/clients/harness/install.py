@@ -29,6 +29,7 @@ NODE_PACKAGES = {
     "ai-sdk": ["ai@7.0.173", "@ai-sdk/mcp@2.0.99", "@ai-sdk/openai-compatible@2.0.87"],
 }
 PYTHON_PACKAGES = {
+    "anthropic": ["anthropic==2.10.0"],
     "python": ["mcp==2.3.0", "fastmcp==4.1.2"],
     "openai-agents": ["openai-agents==0.24.0", "mcp==2.3.0"],
     "langchain": ["langchain-mcp-adapters==0.3.2", "langchain==1.4.7", "langchain-openai==1.7.3", "mcp==1.30.0"],

@@ -36,15 +36,15 @@ def adopt_orphans():
     ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
 
 
-def run(command, directory, environment, seconds):
-    """Runs a program to its end, in a group of its own."""
+def run(command, directory, environment, seconds, said=None):
+    """Runs a program to its end, in a group of its own. A person says `said` to it, or nothing."""
     command = [str(part) for part in command]
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    streams = {"stdin": subprocess.PIPE if said else subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     child = subprocess.Popen(
         command, cwd=directory, env=environment, text=True, errors="replace", start_new_session=True, **streams
     )
     try:
-        output, errors = child.communicate(timeout=seconds)
+        output, errors = child.communicate(said, timeout=seconds)
     except subprocess.TimeoutExpired:
         raise Failed(f"did not end within {seconds} s") from None
     finally:

@@ -1,5 +1,6 @@
 //! Anthropic's Messages API.
 
+use repertoire_model::model_api::ApiFormat;
 use repertoire_model::toolbox::nearest_tool_name;
 use serde_json::{Value, json};
 
@@ -24,11 +25,7 @@ pub(super) fn body(request: &Request<'_>) -> Value {
     if let Some(temperature) = request.temperature {
         body["temperature"] = json!(temperature);
     }
-    let mut tools: Vec<Value> = request
-        .tools
-        .iter()
-        .map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}))
-        .collect();
+    let mut tools = request.tools_as(ApiFormat::Anthropic);
     if breakpoints.tools {
         tools.last_mut().map(mark);
     }

@@ -1,5 +1,6 @@
 //! OpenAI's Chat Completions API, and the servers that speak it.
 
+use repertoire_model::model_api::ApiFormat;
 use repertoire_model::toolbox::nearest_tool_name;
 use serde_json::{Value, json};
 
@@ -15,14 +16,7 @@ const MAX_CALLS: usize = 128;
 pub(super) fn body(request: &Request<'_>) -> Value {
     let mut body = json!({"model": request.model});
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({"type": "function", "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.input_schema,
-            }})
-        });
-        body["tools"] = tools.collect();
+        body["tools"] = request.tools_as(ApiFormat::OpenAi).into();
         if request.without_calls {
             body["tool_choice"] = json!("none");
         }

@@ -1,5 +1,6 @@
 //! OpenAI's Responses API.
 
+use repertoire_model::model_api::ApiFormat;
 use repertoire_model::toolbox::nearest_tool_name;
 use serde_json::{Value, json};
 
@@ -13,16 +14,7 @@ use crate::usage::TokenUsage;
 pub(super) fn body(request: &Request<'_>) -> Value {
     let mut body = json!({"model": request.model});
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.input_schema,
-                "strict": false,
-            })
-        });
-        body["tools"] = tools.collect();
+        body["tools"] = request.tools_as(ApiFormat::OpenAiResponses).into();
         if request.without_calls {
             body["tool_choice"] = json!("none");
         }

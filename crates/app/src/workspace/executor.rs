@@ -59,7 +59,12 @@ impl Workspace {
     /// Returns the executor of sessions of `agent` if `flag` or the configuration lets models run tools.
     ///
     /// Fails if the flag does and `tools.offer` leaves models no tool for it; of two settings the narrower one counts.
-    pub fn session_executor(&self, flag: bool, agent: Option<&str>) -> Result<Option<Arc<Executor>>, Error> {
+    pub fn session_executor(
+        &self,
+        flag: bool,
+        agent: Option<&str>,
+        request: ExecRequest,
+    ) -> Result<Option<Arc<Executor>>, Error> {
         if !flag && !self.settings.exec.enabled {
             return Ok(None);
         }
@@ -72,7 +77,7 @@ impl Workspace {
             }
             self.reporter.warn(message);
         }
-        self.executor(ExecRequest::default()).map(Some)
+        self.executor(request).map(Some)
     }
 
     /// Returns the approvals.

@@ -231,7 +231,9 @@ fn is_recordable(entry: &Entry) -> bool {
     let is_replaced = entry.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood);
     // Skills of a store were recorded when they were published.
     let is_published = entry.source.starts_with(LABEL);
-    !entry.is_broken() && !is_replaced && !is_published
+    // Those of a program are versions of the program, and their files may be slow to load.
+    let is_in_code = entry.path.strip_prefix(&*entry.source).is_some_and(|rest| rest.starts_with(':'));
+    !entry.is_broken() && !is_replaced && !is_published && !is_in_code
 }
 
 #[cfg(all(test, feature = "fs"))]

@@ -13,6 +13,7 @@ use crate::registry::Watcher;
 use crate::registry::{Registry, Snapshot, Subscription};
 use crate::runner::Runner;
 use crate::searcher::Searcher;
+use crate::session::SessionOptions;
 use crate::{Error, ErrorKind};
 
 /// A registry of skills with everything that sessions are given: options, agents, tools, event sinks, a searcher and a runner.
@@ -141,6 +142,16 @@ impl Library {
         let mut shared = (*self.shared).clone();
         shared.resources.agents = agents.into_iter().map(|agent| (agent.name.clone(), agent)).collect();
         Self { registry: self.registry.clone(), shared: Arc::new(shared) }
+    }
+
+    /// Returns this library with other options of sessions. Sessions that are open stay as they are.
+    ///
+    /// Fails with [`ErrorKind::ReservedName`] if two tools, or two arguments of one, have the same name.
+    pub fn with_session_options(&self, options: SessionOptions) -> Result<Self, Error> {
+        let mut shared = (*self.shared).clone();
+        shared.resources.options = options;
+        shared.resources.check_names()?;
+        Ok(Self { registry: self.registry.clone(), shared: Arc::new(shared) })
     }
 
     /// Hands `event` to the event sinks.
