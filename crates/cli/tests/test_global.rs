@@ -203,6 +203,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("proposal", &["new", "alpha", "--why", "reason"]),
         ("proposal", &["show", "9"]),
         ("team", &["token", "revoke", "nothing"]),
+        ("self", &["man", "not-text/below"]),
     ];
     for (command, arguments) in cases {
         let run = sandbox.run(&[&["--json", command], *arguments].concat());
@@ -220,7 +221,9 @@ fn errors_have_one_json_shape_in_every_command() {
     for command in sandbox.run(&["--help"]).stdout.lines().filter_map(|line| line.strip_prefix("  ")) {
         let name = command.split(' ').next().unwrap();
         let is_command = name.starts_with(|c: char| c.is_ascii_lowercase());
-        assert!(!is_command || cases.iter().any(|(command, _)| *command == name), "{name} has no case here");
+        // A hook that fails is silent.
+        let has_case = name == "hook" || cases.iter().any(|(command, _)| *command == name);
+        assert!(!is_command || has_case, "{name} has no case here");
     }
 }
 

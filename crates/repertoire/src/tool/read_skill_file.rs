@@ -68,7 +68,8 @@ pub(super) async fn reply(
         }
         Err(kind) => {
             if session.options().tools.offered.read_directories()
-                && !path.trim().is_empty()
+                && path.ends_with('/')
+                && !path.starts_with('/')
                 && let Ok(list) = list_skill_files::list(session, entry, Some(path)).await
             {
                 return Ok(ToolReply { answer: Answer::Files(list), details });

@@ -221,7 +221,9 @@ fn run_scripts(loaded: &LoadAnswer, wording: &Wording) -> Option<String> {
 pub(super) fn more_files(more: usize, wording: &Wording) -> Option<String> {
     let pointer = match (&wording.list_files, &wording.read_file) {
         (Some(tool), _) => format!(": call {tool}"),
-        (None, Some(tool)) if wording.reads_directories => format!(": call {tool} with a directory"),
+        (None, Some(tool)) if wording.reads_directories => {
+            format!(": call {tool} with a directory, such as references/")
+        }
         _ => String::new(),
     };
     (more > 0).then(|| format!("({more} more{pointer})"))

@@ -429,7 +429,6 @@ fn tools_come_by_need_and_stay_for_the_session() {
         ("list_skill_files", json!({"skill": "git"})),
         ("load_skill", json!({"name": "git", "reference": "guide.md"})),
         ("read_skill_file", json!({"skill": "git", "path": "references/"})),
-        ("read_skill_file", json!({"skill": "git", "path": "."})),
     ] {
         let reply = block_on(session.call(tool, &arguments));
         assert!(
@@ -438,7 +437,7 @@ fn tools_come_by_need_and_stay_for_the_session() {
             reply.text()
         );
     }
-    for path in ["", "reference", "..", "references/gone.md"] {
+    for path in ["", ".", "references", "..", "/", "../", "gone/", "references/gone.md"] {
         let reply = block_on(session.call("read_skill_file", &json!({"skill": "git", "path": path})));
         assert!(reply.is_error(), "{}", reply.text());
     }
@@ -447,7 +446,7 @@ fn tools_come_by_need_and_stay_for_the_session() {
     policy.max_listed = 1;
     let opened = block_on(library.builder().policy(policy).open()).unwrap();
     let text = super::load(&block_on(opened.session()).unwrap(), "git");
-    assert!(text.contains("(1 more: call read_skill_file with a directory)"), "{text}");
+    assert!(text.contains("(1 more: call read_skill_file with a directory, such as references/)"), "{text}");
     // The catalog is cut from the start, or has become too long.
     let mut options = SessionOptions::default();
     options.catalog.budget_tokens = Some(400);
