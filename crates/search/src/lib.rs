@@ -22,7 +22,9 @@
 //! let snapshot = library.snapshot();
 //! let hits = library.search(&snapshot, &SearchRequest::new("fill in this form", 5), Visibility::All).await;
 //! assert_eq!(hits[0].entry.name().as_str(), "pdf-forms");
-//! assert!(library.session().await?.tools().iter().any(|tool| tool.name == "search_skills"));
+//! let session = library.session().await?;
+//! let reply = session.call("search_skills", &serde_json::json!({"query": "fill in this form"})).await;
+//! assert!(reply.text().contains("pdf-forms"));
 //! # Ok::<(), repertoire::Error>(())
 //! # })?;
 //! # Ok::<(), repertoire::Error>(())

@@ -221,7 +221,8 @@ fn x104_a_session_keeps_the_skills_that_its_handshake_named() {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         http.ask("POST", &format!("/mcp{query}"), &headers, &body)
     };
-    let client = json!({"name": "test", "version": "1"});
+    // It shows the instructions of servers, so they have the catalog.
+    let client = json!({"name": "goose", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     let (status, answer) = post("?skills=b*", None, "initialize", params);
     assert!(status == 200 && answer.contains("beta") && !answer.contains("alpha"), "{answer}");

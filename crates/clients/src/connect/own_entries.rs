@@ -156,9 +156,9 @@ mod tests {
     #[test]
     fn addresses_are_known_under_the_name_that_is_given_by_default() {
         let entry = json!({"type": "http", "url": "http://127.0.0.1:7437/mcp"});
-        assert!(has("skills", entry.clone()));
-        assert!(!has("other", entry.clone()));
-        assert!(!has("skills", json!({"url": "https://example.com/mcp"})));
+        assert!(has(DEFAULT_NAME, entry.clone()));
+        assert!(!has("skills", entry.clone()));
+        assert!(!has(DEFAULT_NAME, json!({"url": "https://example.com/mcp"})));
         let asked = Server::Http { url: "http://127.0.0.1:7437/mcp".to_owned(), token_variable: None };
         let ours = OwnEntries { programs: Vec::new(), asked: None, written: Vec::new() }.or_asked(&asked);
         assert!(ours.has(&CLIENTS[0], "other", &entry));
