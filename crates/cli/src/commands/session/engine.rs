@@ -138,12 +138,14 @@ impl<'a> Engine<'a> {
         while let Ok(Job { id, request, registration }) = queue.recv_blocking() {
             let answering = Abortable::new(self.answer(&request), registration);
             let refused = |kind, message: &str| Err(ProtocolRefusal { kind, message: message.to_owned() });
-            let answer = match catch_unwind(AssertUnwindSafe(|| block_on(answering))) {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => refused("cancelled", "the request was cancelled"),
+            let outcome = catch_unwind(AssertUnwindSafe(|| block_on(answering)));
+            // A call that ends because the host is gone may end before it sees that it was cancelled.
+            let handle = self.in_flight().remove(&id.to_string());
+            let answer = match outcome {
+                Ok(Ok(answer)) if !handle.is_some_and(|handle| handle.is_aborted()) => answer,
+                Ok(_) => refused("cancelled", "the request was cancelled"),
                 Err(_) => refused("failed", "an internal error; standard error says more"),
             };
-            self.in_flight().remove(&id.to_string());
             self.host.write(&answered(Some(id), answer));
             self.pending.fetch_sub(1, Ordering::Relaxed);
         }
