@@ -54,7 +54,7 @@ pub const CLIENT_HOMES: &[ClientHome] = &[
 /// Every client that is known to read skills from files, and the clients that can be connected.
 ///
 /// The first rows are clients that `rep connect` knows; the others, of which it knows some, are those of the
-/// installer `skills` 1.7. Directories of a project that are not hidden stand in [`VISIBLE_DIRECTORIES`].
+/// installer `skills` 1.7. Directories of a project that are not hidden stand in a table of their own.
 #[rustfmt::skip]
 pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("claude-code", "Claude Code", &[".claude/skills"], &["$CLAUDE/skills"], &["$CLAUDE", "$CLAUDE_FILE/.claude.json"]),
