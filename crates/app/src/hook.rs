@@ -1,4 +1,4 @@
-//! What `rep hook` tells a client: the skills that fit a prompt, and after a compaction the skills that were lost.
+//! The answers of `rep hook`: the skills that fit a prompt, and after a compaction the skills that were lost.
 //!
 //! A prompt stays in this process: it is not stored, recorded or sent anywhere.
 

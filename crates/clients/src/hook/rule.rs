@@ -1,4 +1,4 @@
-//! Where each client registers hooks, what it tells them, and the form of the answer.
+//! The rules of clients for hooks: the file that registers them, their input, and the form of the answer.
 
 use std::path::PathBuf;
 

@@ -39,7 +39,7 @@ pub enum ListingBudget {
     /// There is no limit.
     Unlimited,
     /// A part of the context window, in columns: so many for a token of a window of 1,000,000 tokens, and of a smaller one. Names
-    /// stay; descriptions are whole or left out, and those of the skills that were used most come first. The last number is taken
+    /// stay; descriptions are whole or left out, and the skills that were used most come first. The last number is taken
     /// by what is not shown.
     MostUsed(f64, [usize; 2], usize),
     /// A part of the context window, in tokens of four bytes. All descriptions are cut at about the same length; where

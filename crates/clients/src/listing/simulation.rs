@@ -1,4 +1,4 @@
-//! What a rule leaves of a list of skills.
+//! The listing that a rule makes of skills.
 
 use unicode_width::UnicodeWidthStr as _;
 

@@ -1,4 +1,4 @@
-//! What each kind of rule leaves of a few skills.
+//! The listings that each kind of rule makes of a few skills.
 
 use std::path::PathBuf;
 

@@ -28,7 +28,7 @@ const MAX_WORKERS: usize = 256;
 /// The most sessions of sub-agents in a conversation.
 const MAX_SUBAGENTS: usize = 256;
 
-/// The most sessions of a greeted host, with those of sub-agents.
+/// The most sessions of a greeted host; sessions of sub-agents count.
 const MAX_SESSIONS: usize = 4_096;
 
 /// The sessions of a host, and its requests that are not answered yet.
@@ -59,7 +59,7 @@ impl<'a> Engine<'a> {
         Self { host, libraries, main, sessions, in_flight, pending }
     }
 
-    /// Answers `first`, a line, and then those of the host until its input ends, or until it says so.
+    /// Answers the line `first`, and then every line of the host until its input ends, or until it says so.
     pub(super) fn run<R: BufRead>(
         &self,
         first: Option<Result<Request, ProtocolRefusal>>,

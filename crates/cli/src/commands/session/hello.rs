@@ -17,7 +17,7 @@ use super::refusal::{ProtocolRefusal, Request, bad, fields};
 /// The newest version of the protocol.
 const PROTOCOL: u64 = 1;
 
-/// The things that a host can rely on beyond those of the version.
+/// The features that a host can rely on in addition to the version.
 const FEATURES: &str = "approvals cancel changes events handle host_tools lazy_files sessions skills_in_code";
 
 /// The label of skills that the host defines.
@@ -28,9 +28,9 @@ const LABEL: &str = "code";
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Hello {
     protocol: u64,
-    /// Whether skills are read from directories, too.
+    /// True if skills are read from directories, too.
     pub(super) directories: bool,
-    /// Whether the host asks a person for approvals.
+    /// True if the host asks a person for approvals.
     pub(super) approvals: bool,
     skills: Vec<CodeSkill>,
     tools: Vec<CodeTool>,
@@ -138,7 +138,7 @@ impl Hello {
 
 impl CodeSkill {
     fn defined(self, host: &Arc<Host>) -> Result<SkillDefinition, ProtocolRefusal> {
-        // JSON is YAML, so that the fields are read as those of a file.
+        // JSON is YAML, so the fields are read as the fields of a file are.
         let text = format!("---\n{}\n---\n", self.frontmatter);
         let source = ManifestSource { bytes: text.as_bytes(), directory: None, file_name: MANIFEST_FILE };
         let mut definition = SkillDefinition::default();
