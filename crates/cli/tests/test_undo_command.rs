@@ -357,8 +357,8 @@ fn it_shows_what_it_would_do_and_asks() {
     let shown = sandbox.run(&["undo", "--dry-run"]);
     let time = listed(&sandbox, "time")[0].as_str().unwrap().to_owned();
     assert_eq!(
-        shown.stdout.replace(&time, "[TIME]"),
-        "rep link claude-code, in [DIR]/project, made at [TIME]\n- .claude/skills/alpha\n"
+        shown.stdout.replace(&time[..16].replace('T', " "), "[TIME]"),
+        "rep link claude-code, in [DIR]/project, made [TIME] UTC\n- .claude/skills/alpha\n"
     );
     let refused = sandbox.run(&["undo"]);
     assert!(refused.code == 1 && refused.stderr.contains("`--yes` does it without asking"));

@@ -144,6 +144,11 @@ fn list(ui: &mut Ui, workspace: &Workspace, changes: Vec<ListedChange>) -> Resul
 
 /// Returns the line about `change`.
 fn in_words(workspace: &Workspace, change: &ChangeView) -> String {
-    let time = change.time.as_ref().map(|time| format!(", made at {time}")).unwrap_or_default();
+    let time = change.time.as_deref().map(|time| format!(", made {}", minute(time))).unwrap_or_default();
     format!("{}, in {}{time}", change.words(), workspace.shown(&change.place))
+}
+
+/// Returns the day and minute of a time in RFC 3339, such as `2026-02-28 09:30 UTC`.
+fn minute(time: &str) -> String {
+    format!("{} UTC", time.chars().take("2026-02-28T09:30".len()).collect::<String>().replace('T', " "))
 }
