@@ -102,7 +102,7 @@ pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
     Some(recovery)
 }
 
-/// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` if there is none to apply.
+/// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` if no repair applies.
 ///
 /// Safe are the quoting and the indenting that [`recover`] does, quotes round a version that is a number, and
 /// the loss of what stands before the opening fence. A value of several lines is never made one line. The

@@ -29,7 +29,7 @@ pub trait Searcher: Send + Sync + fmt::Debug {
         price: &(dyn Fn(&str) -> usize + Sync),
     ) -> Option<Section>;
 
-    /// Does the work that the first search of `snapshot`, of `registry`, needs; by default nothing.
+    /// Does in advance the work of the first search of `snapshot`, of `registry`; by default nothing.
     fn warm_up<'a>(&'a self, registry: &'a Registry, snapshot: &'a Arc<Snapshot>) -> BoxFuture<'a, ()> {
         let _ = (registry, snapshot);
         Box::pin(async {})

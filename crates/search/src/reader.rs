@@ -35,7 +35,7 @@ struct ReadTexts {
     files: Vec<String>,
 }
 
-/// Returns the texts in a manifest, beside name and description, that its author wants to be found by.
+/// Returns the texts in a manifest, beside name and description, that are there for finding the skill.
 pub fn keywords(manifest: &Manifest) -> Vec<&str> {
     let Manifest { tags, trigger_keywords, hints, paths, metadata, .. } = manifest;
     // Addresses name places, not tasks.

@@ -47,7 +47,7 @@ impl SnapshotIndex {
         }
     }
 
-    /// Returns the best matches for `query` among the skills at `slots` of the indexed `snapshot`, in order.
+    /// Returns the matches for `query` among the skills at `slots` of the indexed `snapshot`, best first.
     pub(crate) fn search(
         &self,
         snapshot: &Arc<Snapshot>,

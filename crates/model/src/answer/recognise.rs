@@ -245,7 +245,7 @@ fn attribute<'a>(attributes: &'a str, key: &str) -> Option<&'a str> {
     None
 }
 
-/// Reads block after block; a comment holds the bytes of each. Earlier versions wrote bodies without fences.
+/// Reads block after block; a comment holds the byte length of each. Earlier versions wrote no fences.
 fn markdown<'a>(mut text: &'a str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix(MARKDOWN) {

@@ -72,7 +72,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that the host took the instructions of `name` out of the transcript because it was unloaded.
+    /// Notes that the host took the instructions of the unloaded skill `name` out of the transcript.
     pub fn evicted(&mut self, name: &SkillName) {
         let Some(entry) = self.skills.get_mut(name) else { return };
         if entry.record.presence == Presence::Lost {

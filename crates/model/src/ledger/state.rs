@@ -35,7 +35,7 @@ pub(super) struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// Returns the entry of a copy in the transcript; `prompt` is the digest of those in the prompt, if any.
+    /// Returns the entry of a copy in the transcript; `prompt` is the digest of instructions in the prompt.
     pub(super) fn new(record: LedgerRecord, prompt: Option<Digest>) -> Self {
         Self {
             record,

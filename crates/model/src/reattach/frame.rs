@@ -64,7 +64,7 @@ pub(super) fn rest(names: &[&str], more: usize) -> String {
 
 /// Returns the skills whose instructions `text` puts back whole, those of the last [`ELEMENT`] last.
 ///
-/// Within an element they are in reverse order, so that the last used is the last, as in a transcript.
+/// Skills of one element are returned in reverse, so that the last used is the last, as in a transcript.
 ///
 /// A host may have written something before and behind the element, or wrapped it: it is found at the start
 /// of any line and behind any tag. None of the bodies in an element count if one is not what was stamped.

@@ -365,7 +365,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns the skill that [`Snapshot::find`] finds, in any state, without the slow search for others.
+    /// Returns the skill of [`Snapshot::find`], in any state, without the slow search for similar names.
     pub fn find_known(&self, query: &str) -> Option<&Entry> {
         let respelled = || respelled(query).and_then(|name| self.named(name.as_str()).first());
         let is_known = |entry: &&Entry| matches!(entry.state, State::Active | State::Disabled);

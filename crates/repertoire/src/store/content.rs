@@ -81,7 +81,7 @@ pub fn put_skills_safely(store: &(impl Versions + ?Sized), skills: &[&SkillFiles
     put(store, blobs)
 }
 
-/// Stores the files of a skill that only a file outside names, so that garbage collection keeps them.
+/// Stores the files of a skill that only a file outside the store names: garbage collection keeps them.
 pub fn keep_skill(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<(), Error> {
     put(store, blobs(&[files]))
 }

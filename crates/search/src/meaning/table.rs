@@ -112,7 +112,7 @@ impl<'a> EmbeddingTable<'a> {
         self.sum_of(numbers)
     }
 
-    /// Returns the sum of the rows of pieces and of their pairs. A piece with n places counts sqrt(n) times.
+    /// Returns the sum of the rows of pieces and their pairs. A piece that occurs n times counts sqrt(n).
     fn sum_of(&self, mut numbers: Vec<u32>) -> Vec<f32> {
         let adjacent: Vec<u32> = numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
         numbers.extend(adjacent);
