@@ -85,7 +85,7 @@ impl Quality {
         }
     }
 
-    /// Returns the quality of `ranking` where one skill of each of `groups` is needed: a group counts once, at its first skill.
+    /// Returns the quality of `ranking` if a skill of each group is needed: it counts at its first skill.
     pub fn of_groups(ranking: &[usize], groups: &[Vec<usize>]) -> Self {
         let mut open: Vec<&Vec<usize>> = groups.iter().collect();
         // Each group stands for its number; a skill of no open group for none.

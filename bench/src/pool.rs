@@ -44,9 +44,9 @@ impl Labelled {
     }
 }
 
-/// Returns the skills `times` over, sorted by path, and the queries with every copy of a right skill for right.
+/// Returns the skills `times` over, sorted by path, and the queries with each copy of a right skill as right.
 ///
-/// Later copies have another name and another path. Their texts are the same, so there are no more different words than before.
+/// Later copies have another name and path but the same texts, so there are no more different words.
 pub fn repeated(
     mut skills: Vec<Skill>,
     mut queries: Vec<Labelled>,
@@ -71,7 +71,7 @@ pub fn repeated(
     (skills, queries)
 }
 
-/// Returns the authors who have a skill in `pool`: the embedding table was trained on the skills of the first pool.
+/// Returns the authors with a skill in `pool`: the embedding table was trained on skills of the first pool.
 pub fn authors(pool: &Path) -> Result<BTreeSet<String>> {
     let directory = pool.join("skills");
     let entries = fs::read_dir(&directory).with_context(|| format!("cannot read {}", directory.display()))?;

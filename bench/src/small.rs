@@ -36,8 +36,8 @@ struct Outcome {
     is_silent: bool,
 }
 
-/// Asks the questions of `file` about the libraries of `libraries`, whose directories are below `corpus`, and prints by category how many
-/// skills come first, how many questions stay without an answer, and how many right answers that loses.
+/// Asks the questions of `file` about the libraries of `libraries`, below `corpus`, and prints by category
+/// how many skills come first, how many questions stay unanswered, and how many right answers that loses.
 pub fn measure(
     file: &Path,
     libraries: &Path,
@@ -88,7 +88,8 @@ fn outcome(question: &Question, ranker: &Product, skills: &[Skill], all: &[Quest
     Outcome { category, is_tuned: is_tuned(question, all), is_right, is_silent }
 }
 
-/// Returns whether the weights may have been chosen by the question: those for every second owner of skills, and the odd ones without one.
+/// Returns whether the weights may have been chosen by the question: those for every second owner of skills,
+/// and the odd ones without one.
 fn is_tuned(question: &Question, all: &[Question]) -> bool {
     let owner = |question: &Question| {
         let path = question.gold.first().map(String::as_str).unwrap_or_default();

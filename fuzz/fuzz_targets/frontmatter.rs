@@ -1,4 +1,4 @@
-//! Feeds arbitrary bytes to the whole way from a `SKILL.md` to a document, and holds what must hold of any document.
+//! Feeds arbitrary bytes to the way from a `SKILL.md` to a document, and checks what holds of any document.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

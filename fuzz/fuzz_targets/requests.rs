@@ -1,4 +1,4 @@
-//! Feeds arbitrary lines to an MCP server: what comes out is messages, and the request behind them is answered.
+//! Feeds arbitrary lines to an MCP server: it sends messages, and answers the request behind the lines.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};

@@ -1,7 +1,7 @@
 //! Measures whether a model loads the right skill: catalog formats and tool surfaces, beside each other.
 //!
-//! Each task is one conversation of at most two turns, or four for a file, with a server that speaks the OpenAI chat
-//! protocol. Each turn has the answers to the calls before it.
+//! Each task is one conversation of at most two turns, or four for a file, with a server that speaks the
+//! OpenAI chat protocol. Each turn has the answers to the calls before it.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -27,7 +27,7 @@ const FILE_TURNS: usize = 4;
 /// The most tokens of an answer; a call is about a third of it.
 const ANSWER_TOKENS: usize = 96;
 
-/// Measures whether a model loads the right skill, and prints a row of a table for each catalog format and tool surface
+/// Measures if a model loads the right skill; prints a table row for each catalog format and tool surface
 #[derive(Parser)]
 struct Arguments {
     /// The server: the address before `/chat/completions`
@@ -36,8 +36,8 @@ struct Arguments {
     /// The name of the model
     #[arg(long, value_name = "NAME", default_value = "qwen")]
     model: String,
-    /// The tasks: lines of {"task": TEXT, "skills": [NAME, …]}; none of the skills is right where the list is empty.
-    /// With "file": PATH the right end is that this file of the skill is read
+    /// The tasks: lines of {"task": TEXT, "skills": [NAME, …]}; none of the skills is right where the list is
+    /// empty. With "file": PATH the right end is that this file of the skill is read
     #[arg(long, value_name = "FILE.jsonl", default_value = "bench/activation/tasks.jsonl")]
     tasks: PathBuf,
     /// The directory of the skills
@@ -57,8 +57,8 @@ struct Arguments {
     /// Leave the call that loads a skill out of the catalog, as `catalog.usage = false` does
     #[arg(long)]
     no_usage: bool,
-    /// The catalog is at the end of the description of `load_skill` and not in a system message, as clients of
-    /// an MCP server get it that show no instructions
+    /// The catalog is at the end of the description of `load_skill` and not in a system message, as clients
+    /// of an MCP server get it that show no instructions
     #[arg(long)]
     described: bool,
     /// The number of repetitions of each task

@@ -1,4 +1,4 @@
-//! Measures how often the skill that a task needs is shown in full by a catalog within a budget, beside other ways to keep to one.
+//! Measures how often a catalog within a budget shows the skill that a task needs in full, beside other ways.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -222,8 +222,7 @@ fn shortened_evenly(skills: &[&Skill], budget: usize) -> Result<(HashSet<String>
     Ok((whole.collect(), tokens(low)?))
 }
 
-/// Returns the listed skills if full descriptions are listed in the order of the names until none fits, and
-/// the tokens.
+/// Returns the skills listed if full descriptions are listed in name order until none fits, and the tokens.
 fn cut_by_alphabet(skills: &[&Skill], budget: usize) -> Result<(HashSet<String>, usize)> {
     let mut sorted = skills.to_vec();
     sorted.sort_by_key(|skill| skill.document.name.as_str());

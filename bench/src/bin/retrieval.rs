@@ -14,11 +14,11 @@ use clap::Parser;
 /// Measures how well and how fast skills are found, beside other ways to find them
 #[derive(Parser)]
 struct Arguments {
-    /// A directory that holds `skills/`; every SKILL.md below it is one document. Several are one pool. The authors of the first are
-    /// seen: the embedding table was trained on its skills
+    /// A directory that holds `skills/`; every SKILL.md below it is one document. Several are one pool. The
+    /// authors of the first are seen: the embedding table was trained on its skills
     #[arg(long, value_name = "DIR", required_unless_present = "small")]
     pool: Vec<PathBuf>,
-    /// The queries: lines of {"query": TEXT, "gold": [PATH, …]}, with "groups": [[PATH, …], …] where a task needs several skills
+    /// The queries, lines of {"query": TEXT, "gold": [PATH, …]}; "groups": [[PATH, …], …] for several skills
     #[arg(long, value_name = "FILE.jsonl", requires = "pool")]
     queries: Vec<PathBuf>,
     /// Questions about small libraries: lines of {"id", "query", "library", "category", "kind", "gold"}
@@ -61,8 +61,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Prints the figures of all rankers for `queries`, those of authors who are `seen` and of others apart: the mean of both hides what a
-/// change loses on skills that nothing was trained on.
+/// Prints the figures of all rankers for `queries`, those of authors who are `seen` and of others apart: the
+/// mean of both hides what a change loses on skills that nothing was trained on.
 fn measure_file(
     arguments: &Arguments,
     skills: &[Skill],

@@ -249,7 +249,7 @@ fn add(store: &dyn Store, skills: Range<u64>, version: u64) -> Result<()> {
     Ok(())
 }
 
-/// Returns the event with this number of all: of the last 90 days, 20 agents and skills of which a few are used most.
+/// Returns event `number` of all: of the last 90 days, 20 agents and skills of which a few are used most.
 fn event(number: u64, all: u64, skills: u64) -> Event {
     let time = SystemTime::now() - (90 * DAY).mul_f64((all - number) as f64 / all as f64);
     let is_load = !number.is_multiple_of(3);

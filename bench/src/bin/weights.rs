@@ -1,4 +1,4 @@
-//! Compares weights of the ranking, chooses them leaving authors out, and shows how reliable the confidence is.
+//! Compares weights of the ranking, chooses them leaving authors out, and shows how far confidence is right.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -12,7 +12,7 @@ use bench::ranker::{Product, Ranker as _};
 use clap::Parser;
 use repertoire_search::{Query, SearchIndex, Slot, SlotSet, Weights, embedded_table};
 
-/// The number of parts that authors are divided into: weights are chosen without one of them, and judged by it.
+/// The number of parts of the authors: weights are chosen without one part, and judged by it.
 const FOLDS: usize = 5;
 /// The factors that a weight is multiplied by while weights are chosen.
 const FACTORS: [f32; 2] = [1.3, 1.0 / 1.3];
@@ -23,10 +23,11 @@ const LIBRARIES: [(usize, usize); 2] = [(150, 20), (1500, 8)];
 /// The share of the skills of such a library that queries are about, as a divisor.
 const ASKED_SHARE: usize = 6;
 
-/// Compares weights of the ranking, chooses them leaving authors out, and shows how reliable the confidence is
+/// Compares weights of the ranking, chooses them leaving authors out, and shows how far confidence is right
 #[derive(Parser)]
 struct Arguments {
-    /// A directory that holds `skills/`. Several are one pool; the authors of the first are seen: the embedding table was trained on them
+    /// A directory that holds `skills/`. Several are one pool; the authors of the first are seen: the
+    /// embedding table was trained on them
     #[arg(long, value_name = "DIR", required = true)]
     pool: Vec<PathBuf>,
     /// The queries: lines of {"query": TEXT, "gold": [PATH, …]}
@@ -38,7 +39,7 @@ struct Arguments {
     /// Choose these weights, as in "coverage,length", leaving authors out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     choose: Vec<String>,
-    /// Print how often the first result is right, by confidence, in libraries of 150 and 1,500 skills and in the whole pool
+    /// Print how often the first result is right, by confidence, for 150 skills, 1,500 and the whole pool
     #[arg(long)]
     reliability: bool,
 }
@@ -189,7 +190,7 @@ impl Trial {
         Ok(self.questions.iter().map(quality).collect())
     }
 
-    /// Prints the quality for authors who are seen and for others: each author counts by the root of the number of queries.
+    /// Prints the quality for seen and for other authors; each counts by the root of the number of queries.
     fn print(&self, label: &str, weights: &Weights) -> Result<()> {
         let qualities = self.qualities(weights)?;
         let figures = [true, false].map(|is_seen| {
@@ -218,7 +219,7 @@ impl Trial {
         sum / authors.values().map(root).sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
-    /// Chooses the weights called `names` without the authors of one part, and judges them by these, for each part.
+    /// Chooses the weights `names` without the authors of one part, and judges them by it, for each part.
     fn choose(&self, names: &[String]) -> Result<()> {
         let owners: BTreeSet<&str> =
             self.questions.iter().map(|question| question.labelled.owner()).collect();

@@ -104,8 +104,8 @@ impl Document {
 
     /// Parses a `SKILL.md` as [`Document::parse`] does, but without examining the text of its body.
     ///
-    /// That takes longer than everything else together, and a listing shows nothing of it. So `body-tokens`, `body-oversize` and
-    /// invisible characters in the body are missing from its diagnostics, unless the policy quarantines skills because of them.
+    /// The body takes longer than the rest, and a listing does not show it. So `body-tokens`, `body-oversize`
+    /// and invisible characters in it are not reported, unless the policy quarantines for them.
     pub fn parse_for_listing(source: ManifestSource<'_>, policy: &Policy) -> Self {
         let is_error = |rule| policy.severity(rule) == Some(Severity::Error);
         let body_decides = policy.quarantine_errors && body::TEXT_RULES.into_iter().any(is_error);
@@ -195,7 +195,7 @@ impl Document {
     }
 }
 
-/// Returns the frontmatter of a `SKILL.md` as JSON, typed by the YAML 1.2 core schema, repaired where need be.
+/// Returns the frontmatter of a `SKILL.md` as JSON, typed by the YAML 1.2 core schema, repaired if need be.
 pub fn frontmatter_json(file: &str) -> Option<Map<String, Value>> {
     let Division::Fenced(fenced) = frontmatter::divide(file) else { return None };
     if fenced.yaml.len() > frontmatter::MAX_BYTES {

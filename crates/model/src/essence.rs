@@ -1,4 +1,4 @@
-//! The essence of a skill: the lines with its hard rules, for a context that cannot hold all its instructions.
+//! The essence of a skill: the lines with its hard rules, for a context that cannot hold its instructions.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ const QUIET: [&str; 3] = ["never", "always", "must"];
 /// Phrases that bind wherever they stand, in any case.
 const PHRASES: [&str; 3] = ["do not", "don't", "don’t"];
 
-/// Returns the lines of `body` that say what must or must not be done, one each, in order, without their list markers.
+/// Returns the lines of `body` that say what must or must not be done, in order, without their list markers.
 ///
 /// Code is left out, and so are repetitions. The result is empty where nothing binds.
 ///

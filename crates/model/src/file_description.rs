@@ -41,7 +41,7 @@ const CODE: &[(&str, &[&str])] = &[
     ("svg", &["<!--"]),
 ];
 
-/// The marks of comments in a file without an extension, which is described only if its first line names an interpreter.
+/// The comment marks of a file without an extension, which is described only if it starts with `#!`.
 const SCRIPT: &[&str] = &["#"];
 
 /// Words of comments that say nothing about what a file is for.
@@ -54,7 +54,7 @@ pub fn is_describable(path: &str) -> bool {
     PROSE.contains(&extension.as_str()) || extension.is_empty() || marks(&extension).is_some()
 }
 
-/// Returns the first heading or comment of the file at `path`, on one line, if it says more than the name of the file.
+/// Returns the first heading or comment of the file at `path`, on one line, if it says more than its name.
 ///
 /// ```
 /// use repertoire_model::file_description::describe;
@@ -147,7 +147,7 @@ fn extension(path: &str) -> String {
     name(path).rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// Returns the letters and digits of `text`, in lower case; a name at its start or end with an extension counts without it.
+/// Returns the letters and digits of `text`, in lower case, without a file extension at its start or end.
 fn words(text: &str) -> String {
     let text = text.to_lowercase();
     let text = [".py", ".sh", ".js", ".ts", ".md"]

@@ -87,11 +87,11 @@ fn unbalanced(pattern: &str, open: char, close: char) -> Option<char> {
     (depth > 0).then_some(open)
 }
 
-/// Returns whether `pattern` matches the file at `path`, in the project or absolute, with `/` between its parts.
+/// Returns whether `pattern` matches the file at `path`, in the project or absolute, with `/` between parts.
 ///
-/// `*` stands for any text within a name, `?` for one ASCII character, `**` for any number of directories, `{a,b}` for one of the
-/// texts. A pattern without `/` is about the name of the file alone, in any directory. One that ends with `/` is about everything
-/// below. An absolute path matches if one of its ends does, because a skill does not know where a project is.
+/// `*` stands for any text within a name, `?` for one ASCII character, `**` for any number of directories,
+/// `{a,b}` for either text. A pattern without `/` is about the file name alone, in any directory; one that
+/// ends with `/` is about all below. Absolute paths match by their ends: a skill cannot know the project.
 ///
 /// ```
 /// use repertoire_model::file_glob::matches;
@@ -147,7 +147,7 @@ fn matches_files<T: AsRef<str>>(files: &[String], patterns: &[T], start: &str) -
     files.iter().any(|file| globs.is_match(file))
 }
 
-/// Returns the set of `patterns`, each behind `start`. Patterns that are too long or have too many wildcards are not in it.
+/// Returns the set of `patterns`, each behind `start`, except those too long or with too many wildcards.
 fn globs<T: AsRef<str>>(patterns: &[T], start: &str) -> GlobSet {
     let mut globs = GlobSetBuilder::new();
     for pattern in patterns.iter().take(MAX_PATTERNS) {
@@ -168,7 +168,7 @@ fn globs<T: AsRef<str>>(patterns: &[T], start: &str) -> GlobSet {
     globs.build().unwrap_or_default()
 }
 
-/// Returns `pattern` as [`globset`] writes it: brackets stand for themselves, and so do braces that do not match each other.
+/// Returns `pattern` as [`globset`] writes it: brackets stand for themselves, and so do unmatched braces.
 fn written_for_globset(pattern: &str) -> String {
     let is_below = pattern.ends_with('/');
     let parts = without_empty_parts(pattern);

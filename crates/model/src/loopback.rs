@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-/// Returns whether `authority`, the part of a URL with the host and maybe a port, leads to this machine. A host alone will do.
+/// Returns whether `authority`, the host of a URL with or without a port, leads to this machine.
 ///
 /// ```
 /// use repertoire_model::loopback::is_loopback;

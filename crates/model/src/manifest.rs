@@ -34,7 +34,7 @@ pub struct Manifest {
     pub author: Option<String>,
     /// `trigger_keywords`.
     pub trigger_keywords: Vec<String>,
-    /// The texts of other fields that say when the skill is needed, such as `triggers` and `when_to_use`, for searching.
+    /// The texts of fields that say when the skill is needed, as `triggers` and `when_to_use`, for searching.
     pub hints: Vec<String>,
     /// `references`: files below `references/`.
     pub references: Vec<String>,
@@ -60,9 +60,9 @@ pub struct Manifest {
 const METADATA_TYPE: &str = "a mapping of keys to strings";
 
 impl Manifest {
-    /// Returns the paths, from the skill directory on, of the files of `kind` that the frontmatter declares, in its order.
+    /// Returns the paths, from the skill directory, of the files of `kind` in the frontmatter, in its order.
     ///
-    /// `a.md`, `./a.md` and `references/a.md` all declare `references/a.md`; a file declared twice is there once.
+    /// `a.md`, `./a.md` and `references/a.md` all declare `references/a.md`; a repeated file is there once.
     ///
     /// ```
     /// use repertoire_model::{FileKind, Manifest};
@@ -92,7 +92,7 @@ impl Manifest {
         paths.filter(|path| seen.insert(path.clone())).collect()
     }
 
-    /// Reads the fields out of a frontmatter's entries and reports the fields that are unknown, twice there or mistyped.
+    /// Reads the fields of a frontmatter's entries and reports fields that are unknown, repeated or mistyped.
     ///
     /// Of a field that occurs twice the last one counts, as in most parsers.
     pub fn read(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
@@ -449,7 +449,7 @@ impl Field<'_, '_, '_> {
     }
 }
 
-/// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts. Anything else counts as empty.
+/// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts, else empty.
 fn words_of(metadata: &Node, key: &str) -> Vec<String> {
     let Node::Mapping(entries, _) = metadata else { return Vec::new() };
     let value = entries.iter().rfind(|entry| entry.key.text == key).map(|entry| &entry.value);

@@ -1,8 +1,8 @@
 //! Skill names: the type that is usable as an identity, and the grammars a name can be checked against.
 //!
-//! The open standard (<https://agentskills.io/specification>) asks for 1-64 characters of `a-z`, `0-9` and single
-//! hyphens. A quarter of the public skills break that, so a [`SkillName`] is anything that can safely stand in a
-//! prompt, a command line and a URI segment; [`grammar_faults`] lists its deviations from the standard.
+//! The open standard (<https://agentskills.io/specification>) asks for 1-64 characters of `a-z`, `0-9` and
+//! single hyphens. A quarter of the public skills break that, so a [`SkillName`] is any text that is safe in
+//! a prompt, a command line and a URI segment; [`grammar_faults`] lists its deviations from the standard.
 
 use std::fmt;
 use std::sync::Arc;

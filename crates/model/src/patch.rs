@@ -268,7 +268,7 @@ fn start_line(header: &str) -> usize {
     numbers[..end].parse().unwrap_or(1).max(1)
 }
 
-/// Returns the difference between two states of a skill as a unified diff, sorted by path; empty if there is not one.
+/// Returns the difference between two states of a skill as a unified diff, sorted by path; empty if equal.
 pub fn diff(before: &SkillFiles, after: &SkillFiles) -> String {
     let paths: BTreeSet<&SkillPath> = before.keys().chain(after.keys()).collect();
     let mut text = String::new();
@@ -306,7 +306,7 @@ fn file_diff(path: &SkillPath, old: Option<&FileData>, new: Option<&FileData>) -
     text + &unified(&old_name, &new_name, &before, &after)
 }
 
-/// Returns the unified diff from `before`, in a file called `old_name`, to `after`; empty if there is no difference.
+/// Returns the unified diff from `before`, in a file called `old_name`, to `after`; empty if they are equal.
 pub fn unified(old_name: &str, new_name: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();
@@ -325,7 +325,7 @@ pub struct Conflict {
     pub marked: Option<String>,
 }
 
-/// Returns `ours` with the changes that lead from `base` to `theirs`; fails with the files that both changed in different ways.
+/// Returns `ours` with the changes from `base` to `theirs`; fails with the files that conflict.
 pub fn merge(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) -> Result<SkillFiles, Vec<Conflict>> {
     let paths: BTreeSet<&SkillPath> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let mut merged = SkillFiles::new();

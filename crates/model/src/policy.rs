@@ -162,7 +162,7 @@ crate::options! {
         pub resource_listing: ResourceListing = ResourceListing::Walk,
         /// The most files that are listed when a skill is loaded.
         pub max_listed: usize = 200,
-        /// True if every error in a `SKILL.md` sets the skill aside, not only the errors that make it unusable.
+        /// True if every error in a `SKILL.md` sets the skill aside, not only errors that make it unusable.
         pub quarantine_errors: bool,
         /// Severities that replace those of the profile's column, where no choice above settles them.
         pub profile_severities: BTreeMap<RuleId, Option<Severity>>,

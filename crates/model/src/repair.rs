@@ -40,7 +40,7 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// Returns whether the replacement keeps all that the author wrote, so that it can be written without a question.
+    /// Returns whether the replacement keeps all that the author wrote, so that nobody has to be asked.
     pub fn is_safe(self) -> bool {
         match self {
             Self::Indented | Self::Quoted => true,
@@ -102,7 +102,7 @@ pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
     Some(recovery)
 }
 
-/// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` where none is needed or possible.
+/// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` if no repair applies.
 ///
 /// Safe are the quoting and the indenting that [`recover`] does, quotes round a version that is a number, and
 /// the loss of what stands before the opening fence. A value of several lines is never made one line. The

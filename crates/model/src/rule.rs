@@ -51,7 +51,7 @@ pub struct Rule {
     pub name: &'static str,
     /// Its summary, in one line.
     pub summary: &'static str,
-    /// Its severity under `standard`, `strict`, `lenient` and the publish check, before any choice of one's own.
+    /// Its severity under `standard`, `strict`, `lenient` and the publish check, before any configuration.
     pub severities: [Option<Severity>; 4],
 }
 

@@ -9,8 +9,8 @@ pub const MAX_PATTERN_CHARS: usize = 512;
 
 /// A glob over the names of skills, or over `source:name`.
 ///
-/// `*` stands for any run of characters and `?` for any one. A pattern with a colon is split at its last one: what comes
-/// before is held against the source, what comes after against the name. Without a colon the source does not matter.
+/// `*` stands for any run of characters, `?` for any one. A pattern with a colon is split at its last one:
+/// the first part is held against the source, the second against the name. Without it any source matches.
 ///
 /// ```
 /// use repertoire_model::scope::Pattern;
@@ -133,7 +133,7 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Returns whether `pattern` matches the whole of `text`, where `star` stands for any run and `any` for any one.
+/// Returns whether `pattern` matches the whole of `text`; `star` stands for any run and `any` for any one.
 fn glob_of<C: PartialEq, I: Iterator<Item = C> + Clone>(
     mut pattern: I,
     mut text: I,
@@ -189,7 +189,7 @@ impl Scope {
         !any(&self.deny) && self.allow.as_deref().is_none_or(any)
     }
 
-    /// Returns whether a skill `name` of `source` may be seen whatever its tags are, because it does not exist yet.
+    /// Returns whether a skill `name` of `source`, which does not exist yet, may be seen whatever its tags.
     pub fn allows_new(&self, source: &str, name: &str) -> bool {
         !self.deny.iter().any(|pattern| pattern.is_tag) && self.allows(source, name, &[])
     }

@@ -19,12 +19,12 @@ pub fn is_invisible(c: char) -> bool {
         )
 }
 
-/// Returns whether `c` only chooses the shape of the character before it; alone it is as invisible as the others.
+/// Returns whether `c` only chooses the shape of the character before it; alone it is invisible too.
 pub fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
 }
 
-/// Returns whether `bytes` are text in UTF-16: they start with its byte order mark, or every other byte of their start is zero.
+/// Returns whether `bytes` are UTF-16 text: they start with its byte order mark, or every other byte is zero.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(64)];
     let is_ascii = |zero: usize| {
@@ -48,7 +48,7 @@ pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the characters of `text` that hide something, with their offsets: the invisible ones that are not at work.
+/// Returns the characters of `text` that hide something, with offsets: the invisible ones not at work.
 ///
 /// A joiner is at work between two visible characters beyond ASCII: in emoji, in Arabic and Indic words. A
 /// variation selector is at work once, after a visible character beyond ASCII, or after a digit, `#` or `*`,

@@ -8,7 +8,7 @@ type ReadCertificates = Result<Vec<Vec<u8>>, String>;
 
 /// The root certificates that servers are verified by, which are read when the first connection needs them.
 ///
-/// Those of the system are returned by the crate [`rustls-native-certs`](https://docs.rs/rustls-native-certs), for example.
+/// The crate [`rustls-native-certs`](https://docs.rs/rustls-native-certs), for one, returns the system's.
 ///
 /// ```
 /// use repertoire::certificates::Certificates;

@@ -1,4 +1,4 @@
-//! The clock, where there is one: `wasm32-unknown-unknown` has no clock, and asking for the time would panic there.
+//! The clock; asking for the time on `wasm32-unknown-unknown`, which does not have one, would panic.
 
 use std::time::{Duration, SystemTime};
 

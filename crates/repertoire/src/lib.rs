@@ -8,7 +8,7 @@
 //!    until the host refreshes it, so prompt caches keep working.
 //! 2. **Instructions.** The model calls `load_skill` and gets the text of one `SKILL.md`. The session records
 //!    what is in the context and does not repeat it.
-//! 3. **Files.** The model reads references, scripts and assets of a skill one by one, with `read_skill_file`.
+//! 3. **Files.** The model reads references, scripts and assets of a skill one by one with `read_skill_file`.
 //!
 //! Nothing is executed by reading a skill.
 //!
@@ -61,7 +61,7 @@
 //!
 //! - `fs` (default): skills in directories, discovery, watching. Without it the crate compiles for
 //!   `wasm32-unknown-unknown`, with skills defined in code or from a provider of your own.
-//! - `config`: loads `repertoire.toml`, so that a library has the skills, policy, options and agents that `rep` has.
+//! - `config`: loads `repertoire.toml`, for a library with the skills, policy, options and agents of `rep`.
 //! - `http`: a client of HTTP servers, which is given the certificates to trust and the proxy.
 //! - `otel`: sends a span for every call to an OpenTelemetry collector.
 //! - `serve`: what servers share; it needs tokio.

@@ -11,7 +11,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_opened(open(path, true)?, most)
 }
 
-/// Returns the bytes of the regular file at `path`, which may not be a symbolic link itself. Otherwise as [`read`].
+/// Returns the bytes of the regular file at `path`, which may not be a symbolic link; otherwise as [`read`].
 pub fn read_no_follow(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if std::fs::symlink_metadata(path)?.is_symlink() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link"));

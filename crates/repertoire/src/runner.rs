@@ -23,7 +23,7 @@ pub trait Runner: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns the reason why the tools of `toolbox`, which the skill declares, wait for an approval that no call can ask for.
+    /// Returns why the tools of `toolbox`, of this skill, wait for an approval that no call can ask for.
     fn missing_approval<'a>(
         &'a self,
         _registry: &'a Registry,

@@ -1,4 +1,4 @@
-//! The trait by which a library finds the skills that a task needs. The crate `repertoire-search` implements it.
+//! The trait by which a library finds skills for a task. The crate `repertoire-search` implements it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub trait Searcher: Send + Sync + fmt::Debug {
         request: &'a SearchRequest,
     ) -> BoxFuture<'a, Vec<SearchHit>>;
 
-    /// Returns the section of the instructions of `skill` that `query` is most about; `price` returns the tokens of a text.
+    /// Returns the section of the instructions of `skill` nearest to `query`; `price` counts tokens.
     fn best_section(
         &self,
         query: &str,
@@ -29,7 +29,7 @@ pub trait Searcher: Send + Sync + fmt::Debug {
         price: &(dyn Fn(&str) -> usize + Sync),
     ) -> Option<Section>;
 
-    /// Does what the first search of `snapshot`, which belongs to `registry`, would have to do first. By default that is nothing.
+    /// Does in advance the work of the first search of `snapshot`, of `registry`; by default nothing.
     fn warm_up<'a>(&'a self, registry: &'a Registry, snapshot: &'a Arc<Snapshot>) -> BoxFuture<'a, ()> {
         let _ = (registry, snapshot);
         Box::pin(async {})
@@ -144,7 +144,7 @@ impl<'a> SkillView<'a> {
 pub enum Visibility<'a> {
     /// Every skill that models are offered.
     All,
-    /// The skills that are visible in the snapshot that is searched. The others cannot shadow anything either.
+    /// The visible skills of the snapshot that is searched. The others cannot shadow anything either.
     Of(&'a VisibleSkills<'a>),
 }
 

@@ -1,8 +1,7 @@
 //! A report on the usage of skills: what is used, what is not, and what it costs.
 //!
-//! Usage belongs to a skill, which is known by its [identity](Entry::record_identity), and not to all skills
-//! of a name. The functions here are pure: counts come from a [`Journal`](crate::store::Journal), and time is
-//! given.
+//! Usage belongs to a skill, known by its [identity](Entry::record_identity), not to all skills of a name.
+//! The functions here are pure: counts come from a [`Journal`](crate::store::Journal), and time is given.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -372,7 +371,7 @@ pub fn most_loaded_first(usage: &[UsageCount]) -> Vec<String> {
     loaded.map(|skill| skill.identity.unwrap_or(skill.name)).collect()
 }
 
-/// Returns the loads of each skill on each of the last `days` days, the day of `now` last, by identity or else by name.
+/// Returns the loads of each skill on each of the last `days` days, that of `now` last, by identity or name.
 pub fn loads_per_day(loads: &[DailyLoads], now: SystemTime, days: usize) -> BTreeMap<&str, Vec<u64>> {
     let today = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / DAY;
     let mut found: BTreeMap<&str, Vec<u64>> = BTreeMap::new();

@@ -1,7 +1,6 @@
 //! Tests of a library that is followed while it changes: in the end the snapshot agrees with the files.
 //!
-//! The tests do not depend on timing: they wait for conditions, with a deadline that only a broken watcher
-//! reaches.
+//! The tests do not depend on timing: they wait for conditions, with a deadline for broken watchers only.
 
 #![allow(
     clippy::unwrap_used,

@@ -34,7 +34,7 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Returns the index file in `directory` for a library with these sources, by label and path, under `policy`.
+    /// Returns the index file in `directory` for a library with these sources (label, path) under `policy`.
     ///
     /// Index files of several libraries share the directory; the most recent ones are kept.
     pub fn file_in<'a>(

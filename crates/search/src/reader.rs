@@ -35,7 +35,7 @@ struct ReadTexts {
     files: Vec<String>,
 }
 
-/// Returns the texts in a manifest, beside the name and the description, by which its author wants the skill to be found.
+/// Returns the texts in a manifest, beside name and description, that are there for finding the skill.
 pub fn keywords(manifest: &Manifest) -> Vec<&str> {
     let Manifest { tags, trigger_keywords, hints, paths, metadata, .. } = manifest;
     // Addresses name places, not tasks.
@@ -89,7 +89,7 @@ pub(crate) fn read_records(
 
 async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
     let Ok(mut skill) = registry.get_listed(entry).await else { return ReadTexts::default() };
-    // A file that was edited since the listing is indexed with its new content, but not as the listed version.
+    // A file edited since the listing is indexed with its new content, but not as the listed version.
     let is_current = is_listed(&skill.document, entry);
     let body = skill.text.split_off(skill.document.body.offset.min(skill.text.len()));
     let listing = registry.files(entry).await;

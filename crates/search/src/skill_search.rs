@@ -23,13 +23,14 @@ use crate::snapshot_index::{Reuse, SnapshotIndex};
 const MAX_FILE_BYTES: u64 = 2 << 30;
 /// The most index files in one directory; the most recent ones are kept.
 const MAX_FILES: usize = 16;
-/// The number of changed skills from which on the index is stored at once, and not only when the process ends.
+/// The number of changed skills from which the index is stored at once, not only when the process ends.
 const STORED_AT_ONCE: usize = 256;
 
 /// The searcher of one library: an index of its skills, rebuilt for each new snapshot.
 ///
-/// It is a cheap handle: clones share one index. Indices are immutable, so a search in the current one does not wait for a
-/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills.
+/// It is a cheap handle: clones share one index. Indices are immutable, so a search in the current one does
+/// not wait for a rebuild. The first search of a library reads every skill that no earlier run indexed; later
+/// ones read changed skills.
 #[derive(Clone, Default)]
 pub struct SkillSearch {
     shared: Arc<SearchState>,
@@ -83,7 +84,7 @@ impl SkillSearch {
         self.shared.update(registry, snapshot, &|_, _| ())
     }
 
-    /// Returns the index of `snapshot`, which belongs to `registry`. If it is not ready, a thread that may block builds it.
+    /// Returns the index of `snapshot`, of `registry`. If it is not ready, a thread that may block builds it.
     async fn index_in_background(&self, registry: &Registry, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
         if let Some(index) = self.shared.ready(snapshot) {
             return index;
@@ -92,7 +93,7 @@ impl SkillSearch {
         blocking::unblock(move || search.index(&registry, &snapshot)).await
     }
 
-    /// Returns the query `text` for the skills of `index` at `slots`, with its embedding, unless the embedder fails.
+    /// Returns the query `text` for the skills of `index` at `slots`, embedded unless the embedder fails.
     pub(crate) async fn query(&self, text: &str, index: &SearchIndex, slots: &SlotSet) -> Query {
         let query = index.query(text, slots, embedded_table());
         let Some(embedder) = self.shared.embedder() else { return query };
@@ -235,7 +236,7 @@ impl SearchState {
         SearchIndex::from_bytes(&bytes, self.stamp(), self.options.weights.clone())
     }
 
-    /// Stores the index if at least `least` skills changed. If that fails, the next run has to build it again.
+    /// Stores the index if at least `least` skills changed. If that fails, the next run builds it again.
     fn store(&self, state: &mut RebuildState, least: usize) {
         let Some(file) = self.options.file.as_deref().filter(|_| state.unsaved >= least) else { return };
         let Some(directory) = file.parent() else { return };
@@ -508,7 +509,7 @@ mod tests {
                     }
                 }
             }
-            // A skill that was edited when it was indexed is read again with the next snapshot, which a further skill makes.
+            // A skill edited while indexed is read again with the next snapshot, which a new skill makes.
             let last = directory.path().join("0/last");
             fs::create_dir_all(&last).unwrap();
             fs::write(last.join("SKILL.md"), "---\nname: last\ndescription: Ends.\n---\n").unwrap();

@@ -12,7 +12,7 @@ use crate::reader::NewRecord;
 
 /// The number of skills whose texts are in memory at the same time.
 const BATCH: usize = 1024;
-/// The version of a skill that could not be read or embedded. No entry has it, so the next snapshot tries again.
+/// The version of a skill that could not be read or embedded. No entry has it: the next snapshot tries again.
 const PROVISIONAL: u64 = 0;
 
 /// The index of one snapshot. The slot of a skill is the index of its entry.
@@ -47,7 +47,7 @@ impl SnapshotIndex {
         }
     }
 
-    /// Returns the best matches for `query` among the skills at `slots` of `snapshot`, which it is the index of, best first.
+    /// Returns the matches for `query` among the skills at `slots` of the indexed `snapshot`, best first.
     pub(crate) fn search(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -105,8 +105,8 @@ impl Reuse {
         self.missing.len() + self.gone
     }
 
-    /// Returns the index of `snapshot` from the reusable parts of `before` and the missing entries, whose records `read` returns.
-    /// `progress` receives the number of skills read so far and the number of all that have to be read.
+    /// Returns the index of `snapshot` from the reusable parts of `before` and the missing entries, whose
+    /// records `read` returns. `progress` gets the number of skills read so far and of all to be read.
     pub(crate) fn rebuilt(
         self,
         before: &SearchIndex,

@@ -1,7 +1,7 @@
 //! Measures the crate agent-skills, which parses and validates one directory at a time.
 //!
-//! The crate neither walks a library nor uses threads; this program gives it both, so that it is compared at the same
-//! number of threads as everyone else.
+//! The crate neither walks a library nor uses threads; this program gives it both, so that it is compared at
+//! the same number of threads as everyone else.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
 //! The least that any index has to do: walk the library and read every SKILL.md.
 //!
-//! It opens, stats and reads each file whole, cuts `name` and `description` out of the first lines without any
-//! parsing, and checks nothing. No index can be faster by more than what it leaves unread.
+//! It opens, stats and reads each file whole, cuts `name` and `description` out of the first lines without
+//! any parsing, and checks nothing. No index can be faster by more than what it leaves unread.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
 //! Calls an MCP server for skills of a library, in the same way for every implementation.
 //!
-//! - `mcp-load stdio LIBRARY CALLS METHOD PARAMS COMMAND…`: starts the server, shakes hands, makes one call after the other
-//! - `mcp-load http LIBRARY URL CONNECTIONS SECONDS METHOD PARAMS`: keeps that many requests under way, without a handshake
+//! - `mcp-load stdio LIBRARY CALLS METHOD PARAMS COMMAND…`: starts the server, shakes hands, calls in a row
+//! - `mcp-load http LIBRARY URL CONNECTIONS SECONDS METHOD PARAMS`: as many requests in flight, no handshake
 //!
 //! `NAME` in PARAMS stands for the name of a skill, another one each time.
 

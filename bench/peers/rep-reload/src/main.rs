@@ -1,8 +1,8 @@
 //! Measures the cost of following a library. Changes are reverted, unless the program is killed.
 //!
-//! - `rep-reload library LIBRARY CHANGES SECONDS WATCHES`: inside this process, with that many seconds of idling and with room
-//!   for so many watches (0 for what is usual)
-//! - `rep-reload command REP LIBRARY CHANGES SECONDS`: through `REP watch --json`, from the write to the line it prints
+//! - `rep-reload library LIBRARY CHANGES SECONDS WATCHES`: inside this process, with that many seconds of
+//!   idling and with room for so many watches (0 for what is usual)
+//! - `rep-reload command REP LIBRARY CHANGES SECONDS`: `REP watch --json`, from the write to the printed line
 
 mod change;
 mod command;

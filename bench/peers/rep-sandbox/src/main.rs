@@ -1,5 +1,4 @@
-//! Measures the cost of starting a command: plainly, and in each available sandbox, one after the other in
-//! each round.
+//! Measures the cost of starting a command: plainly, and in each available sandbox, in turn in each round.
 //!
 //! `rep-sandbox REP ROUNDS`: the launcher is the program `rep`, as it ships. The command does nothing.
 

@@ -1,4 +1,4 @@
-//! The product with many skills: how long, how much memory, how large a file, and what one changed skill takes.
+//! The product with many skills: the time, the memory, the size of the file, and the cost of a changed skill.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,8 @@
-//! tantivy, in memory: BM25 over one field, stemmed, that holds the name five times, the description four times and the body once.
+//! tantivy, in memory: BM25 over one stemmed field that holds the name five times, the description four times
+//! and the body once.
 //!
-//! As three fields with these boosts it finds far less (nDCG@10 .443): words that are common elsewhere are rare in names, and count too much there.
+//! As three fields with these boosts it finds far less (nDCG@10 .443): words that are common elsewhere are
+//! rare in names, and count too much there.
 
 use anyhow::{Context, Result};
 use bench::pool::Skill;

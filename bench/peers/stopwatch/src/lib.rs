@@ -69,8 +69,7 @@ pub fn measure_calls<T, R>(operation: &str, items: impl IntoIterator<Item = T>, 
     print_percentiles(operation, wall, cpu);
 }
 
-/// Prints the percentiles of the times of single calls, `wall`, and the processor time of one, `cpu`, in
-/// milliseconds.
+/// Prints the percentiles of the times of single calls, `wall`, and the processor time of one, `cpu`, in ms.
 ///
 /// # Panics
 ///

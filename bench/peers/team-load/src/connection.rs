@@ -104,8 +104,8 @@ fn parse(bytes: &[u8]) -> Option<Response> {
             let length = length.trim().parse().ok()?;
             (body.len() >= length).then(|| body[..length].to_vec())?
         }
-        // In chunks, of which the last is empty. They are checked as they are: a name is never torn apart by a server that
-        // writes whole answers.
+        // In chunks, of which the last is empty. They are checked as they are: a name is never torn apart by
+        // a server that writes whole answers.
         None => body.ends_with(b"0\r\n\r\n").then(|| body.to_vec())?,
     };
     Some(Response { status, body })

@@ -1,8 +1,8 @@
-//! Sends the requests of many people to servers of one library at a fixed rate, publishes versions meanwhile, and checks each answer:
-//! `team-load PLAN.json SECONDS RATE CONNECTIONS WARM_UP_SECONDS`.
+//! Sends the requests of many people to servers of one library at a fixed rate, publishes versions meanwhile,
+//! and checks each answer: `team-load PLAN.json SECONDS RATE CONNECTIONS WARM_UP_SECONDS`.
 //!
-//! Requests begin at fixed times, whether others were answered or not, and a latency counts from that time: a server that stalls
-//! is charged for everybody who waits. `bench/team` writes the plan.
+//! Requests begin at fixed times, whether others were answered or not, and a latency counts from that time: a
+//! server that stalls is charged for everybody who waits. `bench/team` writes the plan.
 
 use std::time::Duration;
 

@@ -66,8 +66,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Runs for `warm_up`, during which latencies are not counted, and the seconds that are: the index of the search is built in the
-    /// warm-up, and every skill is packed once. The first three quarters of it have few requests, as before people come to work.
+    /// Runs for `warm_up`, whose latencies are not counted, and then for the measured seconds: the warm-up
+    /// builds the search index and packs every skill once. Its first three quarters have few requests.
     pub fn go(&mut self, warm_up: Duration) {
         let start = Instant::now();
         let quiet = start + warm_up / 4 * 3;

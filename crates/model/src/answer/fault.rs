@@ -1,4 +1,4 @@
-//! Calls that could not be answered. They are answers too: a model that reads what was wrong does better next time.
+//! Calls that could not be answered. They are answers too: models that read the fault do better next time.
 
 /// The reason why a call could not be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,7 +35,7 @@ pub struct ListedFile {
 pub struct SkillList {
     /// The filter.
     pub query: Option<String>,
-    /// The skills, sorted by name; first skills that hold the query, then skills that are about it, best first.
+    /// The skills, sorted by name; first skills that hold the query, then skills about it, best first.
     pub skills: Vec<SkillListItem>,
     /// The number of skills that are not listed.
     pub more: usize,

@@ -12,7 +12,7 @@ use crate::{Digest, FileKind, SkillName};
 /// A skill's instructions, with the skills that it needs first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadAnswer {
-    /// Skills that this one requires and that were loaded with it, in the order in which they build on each other.
+    /// Skills that this one requires and that were loaded with it, each after the skills that it builds on.
     pub first: Vec<LoadedSkill>,
     /// The requested skill.
     pub skill: LoadedSkill,

@@ -10,7 +10,7 @@ const MAX_NEAR: usize = 10;
 const MAX_NAMED: usize = 50;
 /// The most characters of a list of names.
 const MAX_NAMES_CHARS: usize = 4_000;
-/// A name that is shorter than this many characters has hardly anything in common with the names that are a few slips away.
+/// A name shorter than this many characters has little in common with names that are a few slips away.
 const MIN_RANKED_CHARS: usize = 4;
 
 impl FaultKind {

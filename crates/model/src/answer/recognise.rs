@@ -16,7 +16,7 @@ const MAX_PREFIX_BYTES: usize = 4 * 1024;
 /// The most positions of a text at which an answer is searched.
 const MAX_PLACES: usize = 16;
 
-/// The beginnings of answers with instructions and of acknowledgements. JSON objects are recognised by their keys.
+/// The beginnings of answers with instructions and of acknowledgements. JSON is recognised by its keys.
 const OPENINGS: [&str; 6] =
     ["<skill ", "<skill_active ", MARKDOWN, MARKDOWN_ACKNOWLEDGED, "Loaded skill '", "Required skill '"];
 const MARKDOWN: &str = "Skill loaded: ";
@@ -30,7 +30,7 @@ pub enum RecognisedAnswer {
     Failed,
     /// The skill was reported to be in the context already.
     Acknowledged(SkillName),
-    /// The instructions of these skills stand in the text, whole: each is the one whose digest it is stamped with.
+    /// The instructions of these skills stand in the text, whole: each matches the digest in its stamp.
     Bodies(Vec<Injection>),
     /// Instructions of these skills stand in the text without a stamp, so they may not be whole: a host may
     /// have trimmed them.
@@ -55,9 +55,9 @@ impl RecognisedAnswer {
     }
 }
 
-/// Returns the answer in `text`, in any rendering; `None` if it is not an answer, not complete, or was changed.
+/// Returns the answer in `text`, in any rendering; `None` if it is not an answer, incomplete or changed.
 ///
-/// A host may have written something before or behind it: an answer is found at the start of any of the first lines.
+/// A host may have written text around it: an answer is found at the start of any of the first lines.
 ///
 /// ```
 /// use repertoire_model::answer::{RecognisedAnswer, recognise};
@@ -86,7 +86,7 @@ pub(crate) fn examine(text: &str) -> Examination {
     if let Some(recognised) = in_one_line(text) {
         return Examination::Whole(recognised);
     }
-    // The first that looks like ours decides: content must not pass for an answer because the one around it is broken.
+    // The first that looks like ours decides: content of a broken answer must not pass for an answer.
     let mut found = places(text).map(|place| examine_at(text, place));
     if let Some(found) = found.find(|examined| *examined != Examination::Foreign) {
         return found;
@@ -95,7 +95,7 @@ pub(crate) fn examine(text: &str) -> Examination {
     lines.find_map(in_one_line).map_or(Examination::Foreign, Examination::Whole)
 }
 
-/// Returns the skills of the first answer with stamped instructions in `text`, at the start of any line of it.
+/// Returns the skills of the first answer with stamped instructions in `text`, at the start of any line.
 pub(crate) fn stamped_bodies(text: &str) -> Vec<Injection> {
     let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
     let openings = ["<skill ", MARKDOWN, "{\"name\":"];
@@ -245,7 +245,7 @@ fn attribute<'a>(attributes: &'a str, key: &str) -> Option<&'a str> {
     None
 }
 
-/// Reads block after block; a comment holds the length of each in bytes. Earlier versions wrote bodies without fences.
+/// Reads block after block; a comment holds the byte length of each. Earlier versions wrote no fences.
 fn markdown<'a>(mut text: &'a str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix(MARKDOWN) {

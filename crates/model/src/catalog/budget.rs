@@ -22,7 +22,7 @@ pub(super) struct Fit {
     pub(super) turns: Option<usize>,
 }
 
-/// Returns the text with as many descriptions as `budget` pays for, and with every name unless there is a ranking.
+/// Returns the text with as many descriptions as `budget` pays for, and, without a ranking, with every name.
 pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
     let mut allocator = BudgetAllocator::new(page, budget);
     let turns = allocator.spend();
@@ -64,7 +64,7 @@ impl<'a> BudgetAllocator<'a> {
     /// needs come first.
     fn new(page: &'a Page<'a>, budget: usize) -> Self {
         let CatalogOptions { tokenizer, ranking, .. } = page.options;
-        // No name is shorter than a token, so they need not be counted where there are more of them than tokens.
+        // A name takes a token at least, so names need not be counted where they outnumber the tokens.
         if ranking.is_some() && page.items.len() > budget {
             return Self::of_some(page, budget);
         }
@@ -247,7 +247,7 @@ impl<'a> BudgetAllocator<'a> {
         cost(self.page, index, tier).saturating_sub(self.paid[index])
     }
 
-    /// Shows an item's description, or else its first sentence, if there is enough left; returns whether it is shown in full.
+    /// Shows an item's description, or else its first sentence, if it fits; returns whether all is shown.
     fn buy_most(&mut self, index: usize, reason: Reason) -> bool {
         if self.tiers[index] == Tier::Full
             || self.buy(index, Tier::Full, self.price(index, Tier::Full), reason)
@@ -343,7 +343,8 @@ mod tests {
     use super::Tier::{FirstSentence, Full, NameOnly};
     use super::*;
 
-    /// In a menu the descriptions cost 18, 6, 6 and 16 tokens more than the names; the last two have a first sentence for 4.
+    /// In a menu the descriptions cost 18, 6, 6 and 16 tokens more than the names; the last two have a first
+    /// sentence for 4.
     const SKILLS: &[(&str, &str)] = &[
         ("alpha", "A description of seventy characters, all of them in just one sentence."),
         ("beta", "Twenty characters it"),

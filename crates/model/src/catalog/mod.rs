@@ -1,4 +1,4 @@
-//! The catalog: the level-1 text that every agent carries in its system prompt, one line or element per skill.
+//! The catalog: the level-1 text in the system prompt of every agent, one line or element per skill.
 //!
 //! It is paid for on every turn of every agent and it is the prefix that prompt caches match on. Hence:
 //!
@@ -35,25 +35,26 @@
 //!
 //! # With a ranking
 //!
-//! If the host knows the task, [`CatalogOptions::ranking`] holds the skills it needs, best first. A skill that no task
-//! ever brings to the top would then never be seen, so a share of the cost of descriptions, [`FAIR_PERCENT`], goes to
-//! all skills by turns: in an order that only their names decide, each [epoch](Ranking::epoch) shows the next few. After
-//! [`CatalogReport::turns`] epochs each skill has been shown in full once, independent of the tasks; if its description takes
-//! more than half of what is left beside the names, its first sentence. Between the second and the third step:
+//! If the host knows the task, [`CatalogOptions::ranking`] holds the skills it needs, best first. A skill
+//! that no task ever brings to the top would then never be seen, so a share of the cost of descriptions,
+//! [`FAIR_PERCENT`], goes to all skills by turns: in an order that only their names decide, each
+//! [epoch](Ranking::epoch) shows the next few. After [`CatalogReport::turns`] epochs each skill has been
+//! shown in full once, independent of the tasks; if its description takes more than half of what is left
+//! beside the names, its first sentence. Between the second and the third step:
 //!
-//! - Skills of this turn have their full description, or else its first sentence, within half of what is left.
+//! - Skills of this turn have their full description, or else its first sentence, within half of the rest.
 //! - Skills that the task needs take the most that still fits, best first. Skills of this turn that half did
 //!   not suffice for come after them.
 //!
 //! Names without a description stand together in one line behind the footer, in which they cost a fraction of
 //! a line each; only the highlighted skill keeps its own.
 //!
-//! If the names take more than half of what the frame leaves, the skills of this turn and of the task come before them, and
-//! some names are left out. The rest of the budget buys names of skills that the task may need
-//! or of this turn, then descriptions of the skills of the next turns, then their names: skills without a description
-//! are hardly ever chosen. The footer has the number of skills that are not listed. If nothing fits at all, the skill
-//! that the task needs most is still named. Without a task, an empty ranking gives the same behaviour. The text stays
-//! sorted by name; the ranking decides only how much of each skill is shown, which [`CatalogReport`] lists.
+//! If the names take more than half of what the frame leaves, the skills of this turn and of the task come
+//! before them, and some names are left out. The rest of the budget buys names of skills that the task may
+//! need or of this turn, then descriptions of the skills of the next turns, then their names: skills without
+//! a description are hardly ever chosen. The footer has the number of unlisted skills. If nothing fits, the
+//! skill that the task needs most is still named. An empty ranking, without a task, does the same. The text
+//! stays sorted by name; the ranking decides only how much of a skill is shown, see [`CatalogReport`].
 //!
 //! ```
 //! use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Format, render};

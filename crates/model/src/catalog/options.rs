@@ -27,14 +27,14 @@ crate::words! {
         List "list",
         /// `Available skills (use load_skill to activate):`, a blank line, `- name: description` lines.
         Menu "menu",
-        /// `[Available Skills]`, lines with a bullet and the name in backticks, closing lines on how to load one.
+        /// `[Available Skills]`, bullets with the name in backticks, closing lines on how to load a skill.
         Bracket "bracket",
         /// `## Available Skills` and a list with bold names.
         Markdown "markdown",
         /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and
         /// `note` where they apply.
         Json "json",
-        /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by their location.
+        /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by location.
         Compat "compat",
     }
 }
@@ -68,13 +68,13 @@ crate::options! {
         pub over_budget: OverBudget,
         /// The skill that comes first, marked as primary.
         pub highlight: Option<String>,
-        /// Skills that keep their description before others do, most important first; unknown names are passed over.
+        /// Skills that keep their description before others, most important first; unknown names are ignored.
         pub priority: Vec<String>,
-        /// The skills that the task needs, and the epoch. Without it every name is listed, however small the budget.
+        /// The skills that the task needs, and the epoch. Without it every name is listed in any budget.
         pub ranking: Option<Ranking>,
-        /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
+        /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so; do not set it if prompts are cached.
         pub loaded: Vec<String>,
-        /// Shows the call that loads a skill, and says what to do if none matches; [`Format::Compat`] never does.
+        /// Shows the call that loads a skill, and what to do if none matches; [`Format::Compat`] never does.
         pub usage: bool = true,
         /// Skills whose instructions are in the prompt already, and so never the example of one to load.
         pub bound: Vec<String>,
@@ -88,7 +88,7 @@ crate::options! {
         pub file_tool: Option<String> = Some(READ_TOOL.to_owned()),
         /// The tool that searches skills, where there is one.
         pub search_tool: Option<String> = Some(SEARCH_TOOL.to_owned()),
-        /// The tool that lists skills, where there is one; a shortened catalog points at it if there is not one that searches.
+        /// The tool that lists skills, if any; a shortened catalog points at it if no tool searches.
         pub list_tool: Option<String> = Some(LIST_TOOL.to_owned()),
     }
 }
@@ -152,7 +152,7 @@ pub const FAIR_PERCENT: usize = 15;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranking {
-    /// The skills that the task needs, best first; unknown names are passed over. None where there is no task.
+    /// The skills that the task needs, best first; unknown names are ignored. Empty where there is no task.
     pub names: Vec<String>,
     /// Moves the turns of the skills: each number shows the next few, and after some all have been shown.
     pub epoch: u64,

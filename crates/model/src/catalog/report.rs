@@ -69,7 +69,7 @@ pub struct CatalogReport {
     pub tokenizer: Tokenizer,
     /// The budget, where there was one.
     pub budget_tokens: Option<usize>,
-    /// The exact count of the text by `tokenizer`; `None` without a budget, because counting costs more than rendering.
+    /// The exact count of the text by `tokenizer`; `None` without a budget, as it costs more than rendering.
     pub tokens: Option<usize>,
     /// True if the text is over the budget nevertheless.
     pub over_budget: bool,

@@ -1,4 +1,4 @@
-//! The rotation of skills that are shown in full: a few at a time, in an order that is independent of their names' meaning.
+//! The rotation of skills shown in full: a few at a time, in an order independent of what their names mean.
 
 use crate::checksum::checksum;
 
@@ -15,7 +15,7 @@ pub(super) struct Turn {
 
 /// Returns whose turn it is in `epoch` among `skills`, each with its index, its name and its price.
 ///
-/// As many as `share` pays for go together, but at least one, so that every skill has exactly one turn in `turns` epochs.
+/// As many as `share` pays for go together, at least one: each skill has exactly one turn in `turns` epochs.
 pub(super) fn turn<'a>(
     skills: impl IntoIterator<Item = (usize, &'a str, usize)>,
     share: usize,

@@ -56,8 +56,7 @@ const SEVEN: &[(&str, &str)] = &[
     ),
 ];
 
-/// One file a format: what an agent sees of hostile skills, of one skill, with a highlight, and over a
-/// budget.
+/// One file a format: what an agent sees of hostile skills, of one skill, with a highlight, over a budget.
 #[test]
 fn golden_files() {
     for format in Format::ALL {

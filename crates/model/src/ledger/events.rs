@@ -72,7 +72,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that the host took the instructions of `name` out of the transcript because the skill was unloaded.
+    /// Notes that the host took the instructions of the unloaded skill `name` out of the transcript.
     pub fn evicted(&mut self, name: &SkillName) {
         let Some(entry) = self.skills.get_mut(name) else { return };
         if entry.record.presence == Presence::Lost {
@@ -109,7 +109,7 @@ impl Ledger {
         }
     }
 
-    /// Sets the ledger right by what a transcript shows: `seen` are all the skills in it, `turns` is how many turns it has.
+    /// Corrects the ledger by a transcript: `seen` are all the skills in it, `turns` is its number of turns.
     ///
     /// A host that also counts turns observes first and then [advances](Self::advance).
     ///
@@ -152,7 +152,7 @@ impl Ledger {
 
     /// Notes one sighting and returns its number in the sequence, which is greater than `before`.
     ///
-    /// A known skill keeps its number as long as it agrees with the transcript, so observing again changes nothing.
+    /// A known skill keeps its number while it agrees with the transcript: observing again changes nothing.
     fn sighted(&mut self, seen: &SeenSkill, before: u64) -> u64 {
         let known = self.skills.get(&seen.name);
         let prompt = known.and_then(|entry| entry.prompt);
@@ -160,7 +160,7 @@ impl Ledger {
         let presence = match same.map(|entry| (entry.record.presence, entry.seen_turn)) {
             _ if seen.unloaded => Presence::Evictable,
             Some((Presence::Stale, _)) => Presence::Stale,
-            // These are the very instructions that were unloaded, unless the transcript had them earlier and has them again.
+            // The instructions that were unloaded, unless the transcript had them earlier and has them again.
             Some((Presence::Evictable, seen_turn)) if seen_turn.is_none_or(|turn| seen.turn <= turn) => {
                 Presence::Evictable
             }

@@ -21,8 +21,8 @@
 //! | [`compacted`](Ledger::compacted), not kept | – | Lost³ | Lost³ | Absent³ | – |
 //!
 //! 1. It stays Stale if the digest is the one that is out of date.
-//! 2. It stays Evictable if the same instructions were unloaded: a person may have done so, which no transcript shows. It
-//!    becomes Active if a transcript showed them before and shows them at a later turn now.
+//! 2. It stays Evictable if the same instructions were unloaded: a person may have done so, which no
+//!    transcript shows. It becomes Active if a transcript showed them before and shows them later again.
 //! 3. Bound instructions are in the prompt, and the prompt stays. If the instructions of the transcript were
 //!    newer, those of the prompt are left: Active becomes Stale, Stale and Evictable stay. The same holds if
 //!    any other version was given since, which may still be there though the newest is gone. Likewise

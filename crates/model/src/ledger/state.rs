@@ -35,7 +35,7 @@ pub(super) struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// Returns the entry of a copy in the transcript, where the prompt holds the instructions with the digest `prompt`, if any.
+    /// Returns the entry of a copy in the transcript; `prompt` is the digest of instructions in the prompt.
     pub(super) fn new(record: LedgerRecord, prompt: Option<Digest>) -> Self {
         Self {
             record,
@@ -103,11 +103,11 @@ impl Ledger {
         lost.into_iter().map(|(name, entry)| (name, &entry.record)).collect()
     }
 
-    /// Returns the ledger of a sub-agent that inherits the active skills: nothing is in its context yet, so all of them are lost.
+    /// Returns the ledger of a sub-agent that inherits the active skills, all lost: its context is empty.
     pub fn inherited(&self) -> Self {
         let is_active = |(_, entry): &(&SkillName, &LedgerEntry)| entry.record.is_active();
         let mut active: Vec<_> = self.skills.iter().filter(is_active).collect();
-        // Those of the parent's prompt were used first, as it were, and are lost like the others here: they get numbers too.
+        // Skills of the parent's prompt count as used first; they are lost like the others and get numbers.
         active.sort_by_key(|(name, entry)| (entry.sequence, Reverse(*name)));
         let inherit = |((name, entry), sequence): ((&SkillName, &LedgerEntry), u64)| {
             let record = LedgerRecord { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };

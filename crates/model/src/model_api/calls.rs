@@ -71,8 +71,8 @@ impl<'a> ModelCall<'a> {
     }
 }
 
-/// Returns the calls in `answer`, with the API whose shape it has: an answer of that API as it is, the message
-/// or the list of items in it, or one call. Returns `None` for anything else.
+/// Returns the calls in `answer`, with the API whose shape it has: an answer of that API as it is, the
+/// message or the list of items in it, or one call. Returns `None` for anything else.
 pub fn calls(answer: &Value) -> Option<(ApiFormat, Vec<ModelCall<'_>>)> {
     if let Some(call) = ModelCall::read(answer) {
         return Some((call.format, vec![call]));

@@ -30,7 +30,7 @@ pub struct MarketplacePlugin {
     pub directory: Option<String>,
 }
 
-/// Reads a marketplace; `None` if it is not a marketplace. Plugins that are faulty are left out, each for one of the findings.
+/// Reads a marketplace; `None` if it is not one. Faulty plugins are left out, each for one of the findings.
 pub fn read_marketplace(bytes: &[u8]) -> (Option<Marketplace>, Vec<PluginFinding>) {
     let finding = |message: String| PluginFinding::new(RuleId::MarketplaceInvalid, message);
     let document: Value = match serde_json::from_slice(bytes) {

@@ -21,7 +21,7 @@ pub struct ReattachCandidate<'a> {
     pub body: &'a str,
     /// The digest of `body`.
     pub digest: Digest,
-    /// Their hard rules, as [`essence`](crate::essence::essence) finds them or a host wrote them; may be empty.
+    /// Their hard rules, as found by [`essence`](crate::essence::essence) or written by a host; may be empty.
     pub essence: &'a str,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn rest(names: &[&str], more: usize) -> String {
 
 /// Returns the skills whose instructions `text` puts back whole, those of the last [`ELEMENT`] last.
 ///
-/// Those of one element are the other way round than they stand in it, so that the last used is the last, as in a transcript.
+/// Skills of one element are returned in reverse, so that the last used is the last, as in a transcript.
 ///
 /// A host may have written something before and behind the element, or wrapped it: it is found at the start
 /// of any line and behind any tag. None of the bodies in an element count if one is not what was stamped.

@@ -4,7 +4,7 @@
 //! the compaction saved, so they are put back under a budget, the last used first:
 //!
 //! 1. Each skill in turn is given whole, if that fits and leaves room for the line of step 3.
-//! 2. Each of the others is given as its [essence](crate::essence), the lines with its hard rules, if it has any and they fit.
+//! 2. Each other is given as its [essence](crate::essence), the lines with its hard rules, if that fits.
 //! 3. One line names the rest, as many as fit, and counts the others.
 //!
 //! Putting skills back is not a use of them, so each compaction finds them in the same order again.

@@ -147,7 +147,7 @@ impl<'a> ReattachPlan<'a> {
         self.rest = None;
     }
 
-    /// Buys `level` of each skill of which nothing was bought, where that fits and leaves room to say that there are others.
+    /// Buys `level` of each skill without any, if that fits and leaves room to say that there are others.
     fn buy(&mut self, level: Level, spent: &mut usize, allowance: usize) {
         let mut rest = self.offers.iter().filter(|offer| offer.level == Level::Omitted).count() + self.more;
         for offer in self.offers.iter_mut().filter(|offer| offer.level == Level::Omitted) {

@@ -107,7 +107,7 @@ fn white_space(text: &str) -> usize {
     if length == text.len() || last == 0 { length } else { last }
 }
 
-/// Returns the length of the longest start of `text` whose characters are all of a class that `is_member` accepts.
+/// Returns the length of the longest start of `text` that has only characters of accepted classes.
 fn run(text: &str, is_member: impl Fn(CharClass) -> bool) -> usize {
     text.chars().take_while(|c| is_member(CharClass::of(*c))).map(char::len_utf8).sum()
 }

@@ -17,8 +17,8 @@ crate::words! {
         O200kBase "o200k_base",
         /// A quarter of the number of characters, rounded up.
         ///
-        /// Over a large corpus of public skills the mean is right within two percent in Latin script. In Chinese, Japanese
-        /// and Korean, where a token has 1.8 characters, this count is less than half of the true one.
+        /// Over many public skills the mean is right within two percent in Latin script. In Chinese, Japanese
+        /// and Korean, with 1.8 characters to a token, this is less than half of the true count.
         Chars4 "chars4",
     }
 }
@@ -35,7 +35,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the number of tokens in `text` if it is at most `limit`, and stops counting soon after it is not.
+    /// Returns the number of tokens in `text` if it is at most `limit`, and stops counting soon after that.
     pub fn count_up_to(self, text: &str, limit: usize) -> Option<usize> {
         if text.len() > self.most_bytes(limit) {
             return None;
@@ -89,7 +89,7 @@ mod tests {
         prop_oneof!["[ -~\n]{0,200}", "\\PC{0,60}", "([a-z]{1,4}[ \n/!]{1,3}){0,40}", "[ \t\r\n/.]{0,40}"]
     }
 
-    /// The file has 300 texts with the pieces and the number of tokens that the crate `bpe-openai` 0.3.2 finds in them.
+    /// The file has 300 texts with the pieces and the number of tokens that `bpe-openai` 0.3.2 finds in them.
     #[test]
     fn pieces_and_counts_are_those_of_bpe_openai() {
         for line in include_str!("../../testdata/o200k_base.jsonl").lines() {

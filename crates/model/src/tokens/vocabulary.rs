@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// The length of the longest token, in bytes.
 pub(crate) const MAX_TOKEN_BYTES: usize = 128;
 
-/// The tokens in the order of their ranks, each behind a byte with its length. `NOTICE` says where they are from.
+/// The tokens in the order of their ranks, each behind a byte with its length. `NOTICE` names their origin.
 static TOKENS: &[u8] = include_bytes!("o200k_base.tokens");
 
 /// The binary logarithm of the number of slots, of which the tokens fill four of ten.
@@ -70,8 +70,8 @@ impl Vocabulary {
         self.merge(bytes)
     }
 
-    /// Merges neighbouring parts of `piece`, beginning with its bytes and always the pair with the lowest rank, the leftmost
-    /// of equals; returns how many parts are left. Takes O(n log n), since text may have pieces of any length.
+    /// Merges neighbouring parts of `piece`, from its bytes up, always the pair with the lowest rank, the
+    /// leftmost of equals; returns how many are left. Takes O(n log n), since pieces may have any length.
     fn merge(&self, piece: &[u8]) -> usize {
         let mut parts = Parts::new(piece.len());
         let mut pairs = BinaryHeap::new();
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::Digest;
 
-    /// The SHA-256 of `o200k_base.tiktoken` as OpenAI publishes it: a line per token, in Base64, with its rank.
+    /// The SHA-256 of `o200k_base.tiktoken`, published by OpenAI: a line per token, in Base64, with its rank.
     const PUBLISHED: &str = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d";
 
     #[test]

@@ -31,8 +31,7 @@ pub enum Interpreter {
 impl Interpreter {
     /// Returns the interpreter of the script at `path` that starts with `bytes`, or `None` if it is unknown.
     ///
-    /// A first line with `#!` comes first, then the file extension; an executable text with neither is for
-    /// `sh`.
+    /// A first line with `#!` comes first, then the file extension; executable text with neither is for `sh`.
     pub fn of(path: &SkillPath, bytes: &[u8], executable: bool) -> Option<Self> {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT_BYTES)]);
         let ending = path.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());

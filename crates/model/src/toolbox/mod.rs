@@ -1,5 +1,4 @@
-//! The tools that a skill brings along: their declarations in `schema.json`, their handlers, and their
-//! access.
+//! The tools that a skill brings: their declarations in `schema.json`, their handlers, and their access.
 //!
 //! All of it is written by a skill's author, so it is bounded, and a problem of a tool is a finding about it.
 

@@ -10,7 +10,7 @@ pub struct Needs {
     /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` an
     /// existing file or directory, or else a new file.
     pub write: Vec<String>,
-    /// True if it reads the git repository around the working directory: its checkout, and the git directory wherever that is.
+    /// True if it reads the git repository around the working directory: its checkout and its git directory.
     pub repository: bool,
     /// The environment variables that it reads.
     pub env: Vec<String>,

@@ -38,7 +38,7 @@ pub struct ToolProblem {
 impl Toolbox {
     /// Returns the tools that `bytes`, those of a `schema.json`, declare, and the problems of the others.
     ///
-    /// The file holds a list of tools, or one tool. An object that declares none is some other schema, and no problem.
+    /// The file holds a list of tools, or one tool. An object that declares none is another schema.
     ///
     /// ```
     /// use repertoire_model::toolbox::Toolbox;

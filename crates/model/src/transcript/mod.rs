@@ -14,7 +14,7 @@
 //! | Helix | `toolCalls` of an assistant message | messages of the role `tool` with a `toolCallId` |
 //! | AI SDK messages | `tool-call` parts | `tool-result` parts |
 //!
-//! Whatever is malformed or unknown is skipped: a transcript is evidence, and there are no errors in evidence.
+//! Whatever is malformed or unknown is skipped: a transcript is evidence, and evidence has no errors.
 //!
 //! ```
 //! use repertoire_model::transcript::{self, LoadToolNames};

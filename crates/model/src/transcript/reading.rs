@@ -115,8 +115,7 @@ impl TranscriptReader {
     }
 
     fn called(&mut self, id: &str, tool: &str, arguments: &Value) {
-        // A call replaces an earlier one with its identifier, even of another tool: the next result is for
-        // it.
+        // A call replaces an earlier one with its id, even of another tool: the next result is for it.
         self.calls.remove(id);
         if id.len() <= MAX_ID_BYTES
             && let Some(names) = self.tools.skill(tool, arguments)
@@ -130,7 +129,7 @@ impl TranscriptReader {
         let examined = examined(texts);
         match (call.effect, examined) {
             (_, Examination::Whole(RecognisedAnswer::Failed)) => (),
-            // Any tool may be called like a skill; only the answer tells a load from the work of a tool of the host.
+            // Any tool may have the name of a skill; the answer tells a load from the work of a host's tool.
             (CallEffect::LoadByName, Examination::Whole(recognised))
                 if !recognised.loads().any(|name| call.names.contains(name)) => {}
             (CallEffect::LoadByName, Examination::Foreign) => (),
@@ -196,7 +195,7 @@ enum Stamp {
     Missing,
 }
 
-/// Returns the skills whose instructions stand whole in a message of the host or user: put back, or as a load returned them.
+/// Returns the skills whose instructions stand whole in a message of the host or user: reattached or loaded.
 fn in_host_text(text: &str) -> Vec<Injection> {
     if text.contains(&format!("<{}>", reattach::ELEMENT)) {
         return reattach::recognise(text);

@@ -1,6 +1,6 @@
 //! Parses messages of all known transcript formats into events.
 //!
-//! Nothing here is recursive: content is a string or a list of parts, and a part's content is again a string or a list of parts.
+//! Nothing here is recursive: content is a string or a list of parts, and so is the content of a part.
 
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use crate::SkillName;
 /// Separators between a server and its tool in the names that MCP clients make up.
 const SERVER_SEPARATOR: &str = "__";
 
-/// The longest arguments of a call that are read, in bytes. The arguments that name a skill are a hundredth of it.
+/// The most bytes of a call's arguments that are read; arguments that name a skill are a hundredth of it.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// The longest name of a skill that is accepted, in bytes.
@@ -38,7 +38,7 @@ pub(super) enum CallEffect {
 }
 
 impl LoadToolNames {
-    /// Returns the effect of a call of `tool`, with or without the prefix of a server (`mcp__repertoire__load_skill`).
+    /// Returns the effect of a call of `tool`, maybe with a server's prefix (`mcp__repertoire__load_skill`).
     pub(super) fn effect(&self, tool: &str) -> CallEffect {
         let bare = bare(tool);
         let is_any = |names: &[String]| names.iter().any(|name| name == tool || name == bare);
@@ -51,8 +51,8 @@ impl LoadToolNames {
         }
     }
 
-    /// Returns the names of the skill that a call of `tool` with these arguments requests, the likeliest first; empty if it has
-    /// no name, and `None` if the call requests a file or none of a skill. The arguments are an object, or JSON in a string.
+    /// Returns the names of the skill that a call of `tool` with `arguments`, an object or JSON text,
+    /// requests, likeliest first; empty without a name, and `None` if the call requests a file or no skill.
     pub(super) fn skill(&self, tool: &str, arguments: &Value) -> Option<Vec<SkillName>> {
         if self.effect(tool) == CallEffect::LoadByName {
             let is_long = tool.len() > MAX_NAME_BYTES;

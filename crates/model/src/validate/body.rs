@@ -98,7 +98,7 @@ pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
     control.report(RuleId::ControlCharacters, "control", file, reporter);
 }
 
-/// Reports the same characters where the frontmatter writes them as escapes, which a reviewer sees and does not read.
+/// Reports the same characters where the frontmatter escapes them, which a reviewer sees and does not read.
 pub(crate) fn check_escapes(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) {
     for MappingEntry { key, value } in entries {
         check_escaped_scalar(key, place, reporter);

@@ -242,7 +242,7 @@ fn escape_help(facts: &BundleFacts<'_>, index: &Index<'_>, directory: &str, targ
     }
 }
 
-/// Returns the path that `target` means in `directory`, with `..` at its start where it is outside of the skill.
+/// Returns the path that `target` means in `directory`, with `..` at its start if it is outside of the skill.
 fn joined(directory: &str, target: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in directory.split('/').chain(target.split('/')) {

@@ -232,7 +232,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// Returns whether `sentence` has a workflow like `plan -> build -> test -> ship`, and calls it one.
 ///
-/// Most arrows in descriptions are others: they lead to other skills, rename things, or show versions, layers and flows of data.
+/// Most arrows in descriptions lead to other skills, rename things, or show versions, layers and data flows.
 fn has_chain_of_steps(sentence: &str) -> bool {
     let is_about_use = || sentence.contains("not for") || WHEN.iter().any(|phrase| sentence.contains(phrase));
     if !sentence.contains(['>', '→']) || is_about_use() || !SERIES.iter().any(|word| has_word(sentence, word))

@@ -64,7 +64,7 @@ fn is_harmless(text: &str) -> bool {
         })
 }
 
-/// Returns the key and the value of the `key: value` at `range`, a line without its ends; a value of nothing is `None`.
+/// Returns the key and the value of the `key: value` at `range`, a line without its ends; no value is `None`.
 fn pair(source: &str, range: Range) -> Option<(Scalar, Option<Scalar>)> {
     let text = &source[range.clone()];
     let is_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');

@@ -59,7 +59,7 @@ impl Node {
         matches!(self, Self::Scalar(scalar) if scalar.to_json().is_null())
     }
 
-    /// Returns the value as JSON, scalars typed by the YAML 1.2 core schema; of a repeated key the last one counts.
+    /// Returns the value as JSON, scalars typed by the YAML 1.2 core schema; the last of equal keys counts.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Scalar(scalar) => scalar.to_json(),
@@ -75,7 +75,7 @@ pub fn entries_to_json(entries: &[MappingEntry]) -> Map<String, Value> {
 }
 
 impl Scalar {
-    /// Returns the scalar as JSON, typed by the YAML 1.2 core schema; `.inf`, `.nan` and numbers that are too large stay text.
+    /// Returns the scalar as JSON, typed by the YAML 1.2 core schema; `.inf`, `.nan`, huge numbers stay text.
     pub fn to_json(&self) -> Value {
         let text = self.text.as_str();
         if !self.plain {

@@ -33,7 +33,7 @@ pub struct ChangeSteps<'c> {
     pub undoes: Option<u64>,
     /// The skills that change.
     pub skills: Vec<SkillStep<'c>>,
-    /// The other steps, which are taken in this order once the skills are in place. No two are about the same file.
+    /// The other steps, taken in this order once the skills are in place. No two are about the same file.
     pub steps: Vec<PathStep>,
 }
 
@@ -46,7 +46,7 @@ pub struct SkillStep<'c> {
     pub before: Option<Cow<'c, SkillFiles>>,
     /// Its files as they will be; none if it is removed.
     pub after: Option<Cow<'c, SkillFiles>>,
-    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
+    /// The rest of its directory, which goes with it if it is removed, as in [`InstalledSkill::others`].
     pub others: Cow<'c, [String]>,
 }
 
@@ -124,8 +124,8 @@ fn missing_directories(place: &ChangePlace, change: &ChangeSteps<'_>) -> Vec<Pat
     missing.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Stores the files of the skills as they are, which are needed to undo the change, and as they will be, which are needed to
-/// complete it, so that they survive a power failure. What earlier changes stored and nothing names any more is removed before.
+/// Stores the files of the skills as they are, to undo the change, and as they will be, to complete it, even
+/// after a power failure. First removes what earlier changes stored and nothing names any more.
 fn store_skills(place: &ChangePlace, store: &LazyStore, change: &ChangeSteps<'_>) -> Result<(), Error> {
     let store = store.get()?;
     let named = place.journal.parent().and_then(|directory| {

@@ -1,7 +1,7 @@
 //! The record of changes that were carried out, from which they are taken back.
 //!
-//! Of a file it holds digests and the pieces that the change put in or took out, never the rest. The content of skills is in the
-//! store, and a skill that was removed lies beside the journals with everything that was in its directory.
+//! Of a file it holds digests and the pieces that the change put in or took out, never the rest. The content
+//! of skills is in the store; a removed skill lies beside the journals with all that was in its directory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ const MOST: usize = 50;
 /// The most bytes of their records, roughly.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// The commands whose changes stay recorded until they are taken back, because what they made stands in files of other programs.
+/// The commands whose changes stay recorded until they are taken back: they changed files of other programs.
 const STANDING: [&str; 4] = ["rep connect", "rep link", "rep adopt", "rep disable"];
 
 /// The command that takes changes back.
@@ -192,7 +192,7 @@ pub fn record_change(place: &ChangePlace, change: DoneChange) -> Result<(), Erro
     Ok(())
 }
 
-/// Takes the changes out that are too many or too old at `now`, and returns them. The others are sorted, the newest first.
+/// Takes out and returns the changes that are too many or too old at `now`. Sorts the others, newest first.
 fn expire(changes: &mut Vec<DoneChange>, now: u64) -> Vec<DoneChange> {
     changes.sort_by_key(|change| Reverse(change.time));
     let undone = undone(changes);

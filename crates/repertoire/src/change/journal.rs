@@ -85,8 +85,7 @@ struct JournalFile {
     journal: Journal,
 }
 
-/// Returns the digests of all bundles that the journals in `directory` name; `None` if one of them cannot be
-/// read.
+/// Returns the digests of all bundles that the journals in `directory` name; `None` if one is unreadable.
 pub(super) fn named_bundles(directory: &Path) -> Option<BTreeSet<Digest>> {
     let mut named = BTreeSet::new();
     for child in fs::read_dir(directory).ok()? {

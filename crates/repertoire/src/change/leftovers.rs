@@ -13,7 +13,7 @@ pub(super) const TEMPORARY_SUFFIX: &str = ".rep.tmp";
 /// The age at which a temporary file has no writer any more, where writers do not lock them.
 const STALE: Duration = Duration::from_secs(60 * 60);
 
-/// Removes the temporary files for the file at `path` whose writer was killed. One that cannot be removed does no harm.
+/// Removes the temporary files for the file at `path` whose writer was killed. One that stays is harmless.
 pub fn remove_leftovers(path: &Path) {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
     else {

@@ -2,9 +2,8 @@
 //!
 //! [`replace_file`] replaces one file. A change of several skills, files, links and directories is written to
 //! a journal, then the directories of the skills are exchanged one by one, and last the other steps are taken
-//! in order: [`begin`] and [`apply`]. After a crash [`recover`] completes a change whose journal is still
-//! there, or undoes it. What was changed stays recorded, and [`take_back`] plans the change that takes it
-//! back.
+//! in order: [`begin`] and [`apply`]. After a crash [`recover`] completes a change whose journal is there, or
+//! undoes it. What was changed stays recorded, and [`take_back`] plans the change that takes it back.
 
 mod leftovers;
 mod replace_file;

@@ -176,7 +176,8 @@ pub fn can_write(directory: &Path) -> bool {
     is_possible(directory, "write", |path| fs::create_dir(path), |path| fs::remove_dir(path))
 }
 
-/// Returns `true` if `make` works in the directory nearest to `directory`; `remove` removes what it or a killed process made.
+/// Returns `true` if `make` works in the directory nearest to `directory`; `remove` removes what it or a
+/// killed process made.
 fn is_possible(
     directory: &Path,
     word: &str,

@@ -37,8 +37,9 @@ pub enum RecoveryEnd {
     Abandoned(Vec<PathBuf>),
 }
 
-/// Completes or undoes an interrupted change at `place`; `None` if there is not one, or another process is at it. `store` is only
-/// opened for a change of skills that has to be completed or undone; if that fails, the change stays interrupted.
+/// Completes or undoes an interrupted change at `place`; `None` if there is not one, or another process is at
+/// it. `store` is only opened for a change of skills that has to be completed or undone; if that fails, the
+/// change stays interrupted.
 pub fn recover(place: &ChangePlace, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     // Without a journal, which is the rule, nothing is locked.
     if !place.file(ENDING).is_file() {
@@ -106,7 +107,7 @@ pub(super) fn undo(
     let end = if abandoned.is_empty() {
         if !journal.is_undo {
             journal.is_undo = true;
-            // On a full disk this fails, and what is undone may be redone by the next command: all of it or nothing, too.
+            // If this fails on a full disk, the next command may redo the change: all of it or nothing, too.
             let _ = journal.write(place);
         }
         steps.iter().rev().try_for_each(SkillRecovery::take)?;

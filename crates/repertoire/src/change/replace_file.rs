@@ -36,7 +36,7 @@ pub enum FileKind<'b> {
     Cache,
 }
 
-/// Returns the bytes of the file at `path`, which may be a link, or `None` if there is not one. Fails if it has more than `most`.
+/// Returns the bytes of the file or link at `path`, or `None` without one; fails if it has more than `most`.
 pub fn read_file(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
     match regular_file::read(path, most) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -126,7 +126,7 @@ fn as_before(path: &Path, before: Option<&[u8]>) -> Result<Option<Metadata>, Err
     Ok(old)
 }
 
-/// Creates a temporary file in `parent` for the file at `path`, and locks it, so that nobody takes it for a leftover.
+/// Creates and locks a temporary file in `parent` for `path`, so that it is not taken for a leftover.
 fn create(parent: &Path, path: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     // A random name: processes in containers that share the directory may have the same number.
     let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());

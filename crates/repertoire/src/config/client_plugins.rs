@@ -1,4 +1,4 @@
-//! The plugins that clients have installed: those of Claude Code and Codex that are enabled, and those in Cursor's directories.
+//! The plugins of clients: enabled ones of Claude Code and Codex, and those in Cursor's directories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::read_dir;
@@ -36,7 +36,7 @@ pub(super) fn installed(
     roots
 }
 
-/// Returns the roots of all plugins in Cursor's directories. Cursor keeps in a database which of them are enabled.
+/// Returns the roots of all plugins in Cursor's directories. Cursor keeps in a database which are enabled.
 pub(super) fn cursor(directories: &UserDirectories<'_>) -> Vec<Root> {
     let Some(plugins) = directories.path("~/.cursor/plugins") else { return Vec::new() };
     let mut roots = Vec::new();
@@ -83,7 +83,7 @@ fn claude_code(directories: &UserDirectories<'_>, project: &Path, switch: Plugin
         .collect()
 }
 
-/// Returns the directory of an installed plugin of Claude Code: that for this project, or else that of the user.
+/// Returns the directory of an installed plugin of Claude Code: the project's, or else the user's.
 fn install_path(entry: &Value, project: &Path) -> Option<PathBuf> {
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(PathBuf::from);
     // The first version of the file has one entry, the second a list.

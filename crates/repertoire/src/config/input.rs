@@ -17,9 +17,9 @@ pub struct ConfigInput {
     pub working_directory: PathBuf,
     /// The home directory.
     pub home: Option<PathBuf>,
-    /// The directory of user configuration, as in `~/.config`; the user's file is `repertoire/config.toml` in it.
+    /// The directory of user configuration, as `~/.config`; it has the user's `repertoire/config.toml`.
     pub config_home: Option<PathBuf>,
-    /// The directories that environment variables of clients name, as `CODEX_HOME`, by the name of the variable.
+    /// The directories that environment variables of clients name, as `CODEX_HOME`, by variable.
     pub client_homes: BTreeMap<String, PathBuf>,
     /// A file to read instead of the project's and the user's.
     pub file: Option<PathBuf>,
@@ -143,13 +143,13 @@ impl ConfigInput {
         }
     }
 
-    /// Returns the working directory and those above it up to the root of its repository; outside one, it alone.
+    /// Returns the working directory and those above it up to its repository's root; outside one, it alone.
     ///
     /// A file further up could belong to anyone who can write to a shared parent.
     pub fn project_directories(&self) -> Vec<&Path> {
         let working_directory = self.working_directory.as_path();
         let Some(root) = self.repository() else { return vec![working_directory] };
-        // A working directory whose links could not be resolved does not lie below the root; it still counts alone.
+        // A working directory with unresolved links does not lie below the root; it still counts alone.
         let above =
             working_directory.ancestors().skip(1).take_while(|directory| directory.starts_with(&root));
         [working_directory].into_iter().chain(above).collect()
@@ -161,7 +161,7 @@ impl ConfigInput {
     }
 }
 
-/// A path that cannot be examined counts as present, so that reading it gives the error. So does a link that leads nowhere.
+/// A path that cannot be examined, or a link that leads nowhere, is there: reading it gives the error.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().map_or_else(|error| error.kind() != std::io::ErrorKind::NotFound, |_| true)
 }

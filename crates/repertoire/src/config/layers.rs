@@ -48,7 +48,7 @@ impl Settings {
         all_kits.extend(users_kits.clone());
         resolve_agents(&mut project, &all_kits)?;
         resolve_agents(&mut user, &users_kits)?;
-        // A project comes with a clone, so the user's word is later; but among directories the project's own come first.
+        // A project comes with a clone, so the user's word is later; but its own directories come first.
         let is_list = |assignment: &Assignment| matches!(assignment.key.kind, ValueKind::Paths);
         let (lists, mut assignments): (Vec<_>, Vec<_>) = project.into_iter().partition(is_list);
         // Behind these comes the user's word.
@@ -74,7 +74,7 @@ impl Settings {
         }
         let without_project = settle_of(&assignments[of_project..], &FileTrust::Whole)?;
         settings.user_off_by_project = without_project.discover_user && !settings.discover_user;
-        // A project that asks for strictness answers for its own skills; those of the user stay usable beside them.
+        // A project that asks for strictness answers for its own skills; the user's stay usable beside them.
         if settings.policy.can_refuse() && !without_project.policy.can_refuse() {
             settings.policy.tolerated_sources = users_sources;
         }

@@ -49,8 +49,7 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
     (parser.assignments, parser.faults)
 }
 
-/// Returns the value of this kind that `word` of the environment or a flag is, or a description of valid
-/// ones.
+/// Returns the value of this kind that `word` of the environment or a flag is, or describes valid ones.
 pub(super) fn parse_word(kind: ValueKind, word: &str, directory: &Path) -> Result<ConfigValue, String> {
     let value = match kind {
         ValueKind::Word(_) | ValueKind::Name | ValueKind::Text | ValueKind::File | ValueKind::Profile => {

@@ -34,7 +34,7 @@ impl Settings {
         (Place::distinct(places), problems)
     }
 
-    /// Returns the roots of the plugins of clients and of the packages of the project, as far as they are wanted.
+    /// Returns the roots of the plugins of clients and of the packages of the project, if they are wanted.
     fn installed(&self, input: &ConfigInput) -> Vec<Root> {
         let (directories, project) = surroundings(input);
         let mut roots = Vec::new();
@@ -50,7 +50,7 @@ impl Settings {
         roots
     }
 
-    /// Returns the roots of the plugins that clients have installed but not enabled, whose skills are left out for that reason.
+    /// Returns the roots of plugins that clients installed but did not enable; their skills are left out.
     pub fn disabled_plugins(&self, input: &ConfigInput) -> Vec<Root> {
         if !self.discover_user || !self.discover_plugins {
             return Vec::new();
@@ -67,7 +67,7 @@ impl Settings {
         }
     }
 
-    /// Returns the options of the provider of each of `places`. A directory that an earlier place leads to is read there.
+    /// Returns the provider options of each place. A directory that an earlier place leads to is read there.
     pub fn provider_options<'p>(
         &self,
         places: impl Iterator<Item = &'p Place>,

@@ -26,7 +26,7 @@ impl Default for ProfileChoice {
 }
 
 impl ProfileChoice {
-    /// Returns the profile that `word` names: one of [`PROFILES`], or the path of a file, relative to `directory`.
+    /// Returns the profile that `word` names: one of [`PROFILES`], or the path of a file from `directory` on.
     pub fn parse(word: &str, directory: &Path) -> Option<Self> {
         if let Some(name) = PROFILES.iter().find(|name| **name == word) {
             return Some(Self::Named(name));

@@ -181,7 +181,7 @@ repertoire_model::options! {
     pub struct Settings {
         /// The name of the profile, or the path of its file as it was written.
         pub profile: String = Profile::Standard.as_str().to_owned(),
-        /// The keys of a profile that only a project chose which are not in force, because they are the user's to set.
+        /// The keys left out of a profile that only a project chose, because they are the user's to set.
         pub profile_left_out: Vec<String>,
         /// The policy that skills are judged by.
         pub policy: Policy,

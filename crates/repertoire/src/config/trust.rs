@@ -36,7 +36,7 @@ const USERS_TABLES: [&str; 11] = [
     "exec.",
 ];
 
-/// The ends of the keys of an agent that only the user may set: its token, and the names and descriptions of its tools.
+/// The ends of an agent's keys that only the user may set: its token, names and descriptions of its tools.
 const USERS_AGENT_KEYS: [&str; 5] =
     [".token_file", ".reviews", ".tools.names", ".tools.args", ".tools.descriptions"];
 

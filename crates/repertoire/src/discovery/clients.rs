@@ -1,4 +1,4 @@
-//! The clients that read skills from files: one table for discovery and for the commands that connect and link clients.
+//! The clients that read skills from files: one table for discovery and for connecting and linking clients.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -138,8 +138,8 @@ pub const CLIENT_DIRECTORIES: &[ClientDirectories] = &[
     row("adal", "AdaL", &[".adal/skills"], &["~/.adal/skills"], &["~/.adal"]),
 ];
 
-/// The directories of a project that are not hidden, with signs in the home of the client that reads each: most
-/// projects use these names for something else, so they are read where the client is there.
+/// The directories of a project that are not hidden, with signs in the home of the client that reads each:
+/// most projects use these names for something else, so they are read where the client is there.
 pub(super) const VISIBLE_DIRECTORIES: &[(&str, &[&str])] =
     &[("skills", &[".openclaw", ".clawdbot", ".moltbot"]), ("data/skills", &[".astrbot"])];
 

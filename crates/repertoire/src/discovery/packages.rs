@@ -1,4 +1,4 @@
-//! Skills that installed packages bring along: those of npm in `node_modules`, and those of Python in virtual environments.
+//! Skills of installed packages: those of npm in `node_modules`, those of Python in virtual environments.
 
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};

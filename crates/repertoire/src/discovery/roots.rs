@@ -54,7 +54,7 @@ pub struct DiscoveryInput {
     pub home: Option<PathBuf>,
     /// The user's configuration directory, if it is not below home.
     pub xdg_config: Option<PathBuf>,
-    /// The directories that environment variables of clients name, as `CODEX_HOME`, by the name of the variable.
+    /// The directories that environment variables of clients name, as `CODEX_HOME`, by variable.
     pub client_homes: BTreeMap<String, PathBuf>,
     /// Looks for the project's skills.
     pub project: bool,
@@ -65,7 +65,7 @@ pub struct DiscoveryInput {
 }
 
 impl DiscoveryInput {
-    /// Returns the input for all skills of the project around `working_directory` and of the user whose home is `home`.
+    /// Returns the input for all skills of the project around `working_directory` and of the user.
     pub fn new(working_directory: impl Into<PathBuf>, home: impl Into<Option<PathBuf>>) -> Self {
         let (working_directory, home) = (working_directory.into(), home.into());
         let client_homes = BTreeMap::new();
@@ -331,7 +331,7 @@ fn project_directories<'a>(working_directory: &'a Path, home: Option<&Path>) -> 
     directories
 }
 
-/// Returns the directories of a project that clients read skills from, relative to its root, in order of precedence.
+/// Returns the directories of a project that clients read skills from, from its root on, in precedence order.
 pub fn project_skill_directories() -> Vec<&'static str> {
     let mut seen = HashSet::new();
     let others = CLIENT_DIRECTORIES.iter().flat_map(|client| client.project.iter().copied());

@@ -32,7 +32,7 @@ repertoire_model::options! {
         pub file: Option<String>,
         /// The source that the skill came from.
         pub source: Option<String>,
-        /// The identity of the skill, if it was found; see [`Entry::record_identity`](crate::Entry::record_identity).
+        /// The identity of the skill, if found: [`Entry::record_identity`](crate::Entry::record_identity).
         pub identity: Option<String>,
         /// The agent that called, if the host names it.
         pub agent: Option<String>,
@@ -74,7 +74,7 @@ repertoire_model::options! {
         pub surface: Surface,
         /// The way in which the skill came.
         pub via: Via,
-        /// The place among the events of one call, from 0: the answer of a call may hold several skills or files.
+        /// The place among the events of one call, from 0: its answer may hold several skills or files.
         pub part: usize,
     }
 }

@@ -35,7 +35,7 @@ pub fn line(event: &Event) -> io::Result<String> {
     String::from_utf8(line).map_err(io::Error::other)
 }
 
-/// Returns the event of a line, with what is counted of it: its kind, skill, file, source, session, outcome and duration.
+/// Returns what is counted of the event of a line: kind, skill, file, source, session, outcome and duration.
 pub fn counted(line: &str) -> Option<Event> {
     let event: Value = serde_json::from_str(line).ok()?;
     let text = |key: &str| event[key].as_str().map(str::to_owned);
@@ -126,7 +126,7 @@ pub fn bounded(text: &str, most: usize) -> String {
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
-/// Writes numbers of seconds to the microsecond, and escapes characters that terminals obey or readers of lines stop at.
+/// Writes seconds to the microsecond, and escapes characters that terminals obey or readers of lines stop at.
 struct LineFormatter;
 
 impl Formatter for LineFormatter {

@@ -39,7 +39,7 @@ pub(super) struct QueueOptions {
     pub(super) name: &'static str,
     /// The most events that wait to be written; more are dropped and counted.
     pub(super) limit: usize,
-    /// The pauses before the attempts to write a batch again; the last one is repeated while the queue has room.
+    /// The pauses before a batch is written again; the last one is repeated while the queue has room.
     pub(super) retries: Vec<Duration>,
     /// Called with the reason when events cannot be written after these pauses, once.
     pub(super) on_failure: Option<Arc<OnFailure>>,
@@ -47,7 +47,7 @@ pub(super) struct QueueOptions {
 
 /// A bounded queue of events, and the thread that writes them in batches.
 ///
-/// The destination is opened and the thread started with the first event. If it cannot be opened, the next batch tries again.
+/// The first event opens the destination and starts the thread. If opening fails, the next batch tries again.
 pub(super) struct EventQueue {
     shared: Arc<SharedQueue>,
     /// The function that opens the destination, until the thread is started.
@@ -228,7 +228,7 @@ impl Worker {
         }
     }
 
-    /// Writes `events`, after pauses again if that fails, until the queue is full; once the queue is closed, without more pauses.
+    /// Writes `events`, again after pauses on failure, until the queue is full; without pauses once closed.
     fn write(&mut self, events: &[Event]) -> Result<(), Error> {
         let mut attempts = 0;
         loop {

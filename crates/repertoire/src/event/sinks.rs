@@ -55,7 +55,7 @@ impl Sinks {
         self.0.is_empty()
     }
 
-    /// Hands `event` to every sink in order. One that panics keeps neither the others nor the caller from going on.
+    /// Hands `event` to every sink in order. A sink that panics stops neither the others nor the caller.
     pub fn emit(&self, event: &Event) {
         for sink in &self.0 {
             // A panic can leave only the sink's own state inconsistent; none of ours changes during the call.

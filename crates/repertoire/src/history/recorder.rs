@@ -37,7 +37,7 @@ const PASS_PAUSE: Duration = Duration::from_secs(60);
 /// large libraries cost little.
 const PAUSE_FACTOR: u32 = 50;
 
-/// A thread that records every change of a skill that a registry publishes, and changes of other files once a minute.
+/// A thread that records each change of a skill that a registry publishes, and of other files once a minute.
 ///
 /// It is best effort: a version that cannot be recorded is tried again with the next change and every few
 /// seconds, and skills are served all the same. Dropping it stops the thread once the newest snapshot is
@@ -74,7 +74,7 @@ struct RecorderThread {
 }
 
 impl Recorder {
-    /// Starts recording the skills of `registry`: first all that changed since the last time, then every change.
+    /// Starts recording the skills of `registry`: first all changes since the last time, then each change.
     ///
     /// The store is opened on the thread, so that the caller does not wait for it. `on_failure` is called
     /// with the first error of the store.

@@ -13,7 +13,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between two attempts to lock a directory.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// A lock that keeps other processes from writing skills in a directory, until it is dropped or the process ends.
+/// A lock that keeps other processes from writing skills in a directory, until dropped or the process ends.
 ///
 /// It holds nothing where directories cannot be locked; a write still replaces only what it expects.
 #[derive(Debug)]

@@ -80,7 +80,7 @@ pub fn write_skill_of_batch(
     Ok(WrittenSkill { changed })
 }
 
-/// Makes the skills durable that were written to the directory `skills`, and removes what interrupted writes left there long ago.
+/// Makes skills written to the directory `skills` durable, and removes what interrupted writes left long ago.
 pub fn sync_skills(skills: &Path) -> Result<(), Error> {
     remove_leftovers(skills);
     match sync(skills) {
@@ -127,7 +127,7 @@ fn replace(
     sync(staging)?;
     if exists {
         exchange(staging, target)?;
-        // The old state lies in `staging` now. An edit that came in between is in there, and must not be lost.
+        // The old state lies in `staging` now, with any edit that came in between, which must not be lost.
         if !staged.is_unchanged() {
             exchange(staging, target)?;
             return Err(WriteFault::Changed);
@@ -229,7 +229,7 @@ impl StagedSkill<'_> {
         Ok(())
     }
 
-    /// Returns `true` if the old state, which now lies in `staging`, is as it was when the new one was made of it.
+    /// Returns `true` if the old state, now in `staging`, is as it was when the new one was made of it.
     fn is_unchanged(&self) -> bool {
         let same = |kept: &KeptFile| {
             let metadata = self.staging.join(&kept.path).symlink_metadata();
@@ -323,7 +323,7 @@ fn write_file(path: &Path, file: &FileData, replaced: Option<&Metadata>) -> io::
     Ok(())
 }
 
-/// Gives `path` the owner of the file that it stands for; only a privileged process can, and for others nothing has to be done.
+/// Gives `path` the owner of the file that it stands for; only a privileged process can or needs to.
 fn own(path: &Path, like: &Metadata) {
     #[cfg(unix)]
     {

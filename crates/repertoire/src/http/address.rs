@@ -14,7 +14,7 @@ pub fn origin(url: &str) -> &str {
     &url[..end]
 }
 
-/// Returns the address that `reference` stands for on the page `base`; `None` if it leads upwards or to another scheme.
+/// Returns the address of `reference` on the page `base`; `None` if it leads upwards or to another scheme.
 pub fn join(base: &str, reference: &str) -> Option<String> {
     if reference.split(['/', '?', '#']).any(|part| part == "..") || reference.chars().any(char::is_control) {
         return None;

@@ -50,7 +50,7 @@ fn agent(roots: Vec<Certificate<'static>>) -> Agent {
         .build();
     Agent::config_builder()
         .http_status_as_error(false)
-        // The proxy and redirects are those of the request; by default the proxy would be that of the environment.
+        // Proxy and redirects are those of the request; by default the environment's proxy would be used.
         .proxy(None)
         .max_redirects(0)
         .max_redirects_will_error(false)

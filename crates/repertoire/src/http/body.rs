@@ -64,7 +64,7 @@ impl HttpResponse {
     }
 }
 
-/// A reader of a body as it arrives. An error is [`io::ErrorKind::TimedOut`] if the time of the request is over.
+/// A reader of a body as it arrives. [`io::ErrorKind::TimedOut`] says that the time of the request is over.
 pub struct HttpBody(BodyReader<'static>);
 
 impl Read for HttpBody {

@@ -80,7 +80,7 @@ mod tests {
     use super::super::error::HttpErrorKind;
     use super::*;
 
-    /// Starts a server that answers `/end` with its request, `/loop` with a redirect to itself, and others with one to `/end`.
+    /// Starts a server: `/end` returns the request, `/loop` redirects to itself, and others to `/end`.
     fn server() -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

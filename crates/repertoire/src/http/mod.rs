@@ -1,4 +1,4 @@
-//! The client of HTTP servers: it is given the certificates that it trusts and the proxy, and reads no environment.
+//! The client of HTTP servers: it is given its certificates and its proxy, and reads no environment.
 
 mod address;
 mod agents;

@@ -32,7 +32,7 @@ impl Proxy {
         Ok(Self { proxy, exceptions })
     }
 
-    /// Returns the proxy for requests to `host`, which may be an address in brackets; `None` if it is asked directly.
+    /// Returns the proxy for `host`, which may be an address in brackets; `None` if it is asked directly.
     pub(super) fn for_host(&self, host: &str, port: u16) -> Option<&ureq::Proxy> {
         let host = plain(host);
         let is_direct = is_this_machine(&host) || self.exceptions.iter().any(|entry| entry.has(&host, port));

@@ -57,7 +57,7 @@ impl HttpRequest {
         self
     }
 
-    /// Follows at most `most` redirects of a request without a body; by default none is followed, and the answer is the redirect.
+    /// Follows at most `most` redirects of a request without a body; by default the redirect is the answer.
     ///
     /// Redirects do not lead from an encrypted address to one that is not, and are not sent `Authorization`.
     pub fn redirects(mut self, most: u32) -> Self {

@@ -97,7 +97,7 @@ impl LibraryBuilder {
         self
     }
 
-    /// Follows changes of the skills while the library is open; the same as [`LibraryBuilder::reload`] with defaults.
+    /// Follows changes of the skills while the library is open; [`LibraryBuilder::reload`] with defaults.
     #[must_use]
     pub fn watch(self) -> Self {
         self.reload(ReloadOptions::default())
@@ -175,7 +175,7 @@ impl LibraryBuilder {
         self
     }
 
-    /// Sets the searcher with which sessions find the skills that a task needs. A searcher serves one library.
+    /// Sets the searcher with which sessions find skills for a task. A searcher serves one library.
     #[must_use]
     pub fn searcher(mut self, searcher: impl Searcher + 'static) -> Self {
         self.resources.searcher = Some(Arc::new(searcher));
@@ -218,7 +218,7 @@ impl LibraryBuilder {
         self
     }
 
-    /// Adds a handler of the host for the tool `tool` of the skill `skill`; it takes precedence over the skill's own.
+    /// Adds the host's handler for `tool` of the skill `skill`; it takes precedence over the skill's own.
     #[must_use]
     pub fn handler(
         mut self,
@@ -257,7 +257,7 @@ impl LibraryBuilder {
         Ok(library)
     }
 
-    /// Opens the library as [`LibraryBuilder::open`] does, even if the policy refuses it; see [`Registry::accepted`].
+    /// Opens the library like [`Self::open`], even if the policy refuses it; see [`Registry::accepted`].
     ///
     /// Meant for tools that report everything that is wrong with a library.
     ///

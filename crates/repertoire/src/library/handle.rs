@@ -16,7 +16,7 @@ use crate::searcher::Searcher;
 use crate::session::SessionOptions;
 use crate::{Error, ErrorKind};
 
-/// A registry of skills with everything that sessions are given: options, agents, tools, event sinks, a searcher and a runner.
+/// A registry of skills with what sessions are given: options, agents, tools, event sinks, searcher, runner.
 ///
 /// It is a cheap handle: clones share one library.
 ///
@@ -128,7 +128,7 @@ impl Library {
         }
     }
 
-    /// Returns this library with another sink for the events of its sessions. Sessions that are open stay as they are.
+    /// Returns this library with another sink for the events of its sessions; open sessions stay as they are.
     #[must_use]
     pub fn with_sink(&self, sink: Arc<dyn EventSink>) -> Self {
         let mut shared = (*self.shared).clone();

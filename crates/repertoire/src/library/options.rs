@@ -60,7 +60,7 @@ impl SessionResources {
         self.builtin_names().contains(name)
     }
 
-    /// Fails with [`ErrorKind::ReservedName`] if two tools, two arguments of one tool, or two handlers share a name.
+    /// Fails with [`ErrorKind::ReservedName`] if two tools, arguments of a tool, or handlers share a name.
     pub(super) fn check_names(&self) -> Result<(), Error> {
         if let Some(clash) = self.options.clash() {
             return Err(reserved(clash));

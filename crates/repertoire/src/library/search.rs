@@ -19,7 +19,7 @@ const MAX_DESCRIPTION_BYTES: usize = 4096;
 const MAX_INSTRUCTIONS_CHARS: usize = 1000;
 
 impl Library {
-    /// Returns the skills of `snapshot` that `request` is about, best first; none where the library has no searcher.
+    /// Returns the skills of `snapshot` that `request` is about, best first; empty without a searcher.
     pub async fn search(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -49,7 +49,7 @@ impl Library {
     /// Returns the results of [`Library::search`], the ten best in the order of the library's reranker, if it
     /// has one. Scores stay as they are; a later result never shows more confidence than an earlier one.
     ///
-    /// The ten are the best whatever the limit of the request, so that the reranker can move a skill into the answer.
+    /// The ten are the best whatever the limit is, so that the reranker can move a skill into the answer.
     pub async fn search_reranked(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Returns the numbers of the skills that a library of `count` skills finds, and the documents that the reranker got.
+    /// Returns the numbers of the skills found among `count` skills, and the documents that the reranker got.
     fn found(count: usize, order: &[usize], limit: usize) -> (Vec<usize>, Vec<Vec<String>>) {
         let skill = |number: usize| {
             let body = format!("\n# Body {number}\n{}", "x".repeat(2000));

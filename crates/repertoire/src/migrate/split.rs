@@ -42,7 +42,7 @@ pub struct RoleSplit {
 }
 
 impl RoleSplit {
-    /// Returns the proposal for `role`, or `None` if its prompt has no section of knowledge or no name can be made of it.
+    /// Returns the proposal for `role`, or `None` if its prompt has no section of knowledge or gives no name.
     ///
     /// Sections about the role itself stay: its workflow, its constraints, its working directory. The files
     /// beside the prompt stay where they are.

@@ -43,7 +43,7 @@ pub struct Agent {
     pub tools: AgentTools,
     /// True if it may decide about proposals of others.
     pub reviews: bool,
-    /// True if a project's file defines it. Its limits then do not conceal that a skill hides one of the user.
+    /// True if a project's file defines it. Its limits then do not conceal that a skill hides a user's.
     pub is_of_project: bool,
 }
 
@@ -66,8 +66,7 @@ impl Agent {
         self.sees(entry) || (self.is_of_project && !entry.is_of_project())
     }
 
-    /// Returns the binding of the skill to the agent, if it has one; `source:name` takes precedence over
-    /// `name`.
+    /// Returns the skill's binding to the agent, if any; `source:name` takes precedence over `name`.
     pub fn bound(&self, entry: &Entry) -> Option<Bind> {
         if self.bind.is_empty() {
             return None;

@@ -139,8 +139,9 @@ pub struct AgentPrompt {
 impl AgentPrompt {
     /// Reads everything that `agent` needs and returns its prompt.
     ///
-    /// Fails with [`ErrorKind::InvalidAgent`] if the agent names a skill that does not exist, is quarantined, is disabled,
-    /// lies outside its scope or is found broken when it is read; the error names the skill and similar ones.
+    /// Fails with [`ErrorKind::InvalidAgent`] if the agent names a skill that is missing, quarantined,
+    /// disabled, outside its scope or found broken when it is read; the error names the skill and similar
+    /// ones.
     pub async fn load(registry: &Registry, agent: &Agent, options: &BindingOptions) -> Result<Self, Error> {
         Self::load_within(registry, agent, &[], options).await
     }
@@ -204,7 +205,7 @@ impl AgentPrompt {
     }
 }
 
-/// Returns an error if `agent` names a skill that does not exist, is quarantined, is disabled or lies outside its scope.
+/// Returns an error if `agent` names a skill that is missing, quarantined, disabled or outside its scope.
 ///
 /// [`AgentPrompt::load`] does this, too. Call it before an agent's skills are shown without its prompt: a
 /// skill that is bound as hidden under a misspelt name would be seen.
@@ -221,7 +222,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Returns the skills that are bound inline: those of `uses_skills` as declared, then those of `bind` by name.
+    /// Returns the skills bound inline: those of `uses_skills` as declared, then those of `bind` by name.
     fn inline(&self) -> Result<Vec<&'a Entry>, Error> {
         let agent = self.agent;
         for id in agent.bind.keys() {

@@ -137,7 +137,7 @@ enum PromptInputs {
 }
 
 impl RoleResolver {
-    /// Returns a resolver over the skills of `registry` and the prompt files in `directories`, first ones first.
+    /// Returns a resolver over the skills of `registry` and the prompt files in `directories`, in order.
     ///
     /// The directories are trusted; their content is not.
     pub fn new(registry: Registry, directories: Vec<PathBuf>, options: RoleOptions) -> Self {
@@ -148,8 +148,8 @@ impl RoleResolver {
     /// Returns the prompt for `role`.
     ///
     /// Fails with [`ErrorKind::InvalidRole`] where `role` is not a name that a skill could have, with
-    /// [`ErrorKind::InvalidSkill`] where there is a skill of that name and it is quarantined or broken, and with the error of the
-    /// file if it exists and cannot be read or rendered: a role with a prompt never gets the stub instead.
+    /// [`ErrorKind::InvalidSkill`] where the skill of that name is quarantined or broken, and with the error
+    /// of a file that cannot be read or rendered: a role with a prompt never gets the stub instead.
     pub async fn resolve(&self, role: &str) -> Result<RolePrompt, Error> {
         self.find(role, None).await
     }

@@ -1,6 +1,6 @@
 //! Reads `<directory>/<role>/system_prompt.md`.
 //!
-//! The role's name is never made part of a path: the directory is listed, and what has the name is opened beneath it.
+//! The role's name is never part of a path: the directory is listed, and the entry of that name is opened.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub const SYSTEM_PROMPT_FILE: &str = "system_prompt.md";
 /// The most entries of a directory of roles that are read.
 const MAX_ROLES: usize = 10_000;
 
-/// The most files that a prompt file includes, directly and indirectly. Their depth is bounded by their number.
+/// The most files that a prompt file includes, directly and indirectly. Their number bounds their depth.
 const MAX_INCLUDES: usize = 64;
 
 /// Returns the path and the text of the role's prompt in the first of `directories` that has one.

@@ -34,7 +34,7 @@ pub struct Draft {
     pub check: String,
 }
 
-/// Returns the state of the skill `name` that `diff` leads to from `files`. `manifest_file` is the spelling of its `SKILL.md`.
+/// Returns the skill `name` that `diff` makes of `files`. `manifest_file` is the spelling of its `SKILL.md`.
 ///
 /// Fails if the diff does not apply, changes nothing, renames the skill or breaks it.
 pub fn draft_update(
@@ -108,7 +108,7 @@ pub fn check_skill(files: &SkillFiles, name: &SkillName, policy: &Policy) -> Res
     }
 }
 
-/// Fails if `after` has hidden files, files that cannot lie side by side, or new content that the diff would not show.
+/// Fails if `after` has hidden files, files that clash, or new content that the diff would not show.
 fn expect_reviewable(before: &SkillFiles, after: &SkillFiles) -> Result<(), ProposalRefusal> {
     let mut folded: BTreeMap<String, &SkillPath> = BTreeMap::new();
     for (path, file) in after {

@@ -1,4 +1,4 @@
-//! Proposals: agents and people propose changes of skills, a reviewer decides, and only an approval changes files.
+//! Proposals: agents and people propose changes of skills, and only a reviewer's approval changes files.
 //!
 //! [`Proposer`] submits proposals within the rules of its [`ProposalRules`]; [`review`] holds what reviewers
 //! do. Files are written by [`crate::history::write_skill`], so an approved change is written whole or not at

@@ -43,7 +43,7 @@ repertoire_model::options! {
         pub limits: ProposalLimits = ProposalLimits { per_skill: 5, per_session: 10, total: MAX_PENDING },
         /// Skills that may not be changed.
         pub locked: Vec<Pattern>,
-        /// Skills whose versions wait for a review, whoever publishes them. They count before those of `never_review`.
+        /// Skills whose versions wait for a review, whoever publishes them. They count before `never_review`.
         pub always_review: Vec<Pattern>,
         /// Skills whose versions of authors are released without a review.
         pub never_review: Vec<Pattern>,

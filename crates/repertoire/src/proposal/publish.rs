@@ -119,7 +119,7 @@ pub enum PublishFault {
     Version,
     /// The version exists with other content.
     Exists(Digest),
-    /// The channel has the content already, as the version of this name; `None` if it was released without one.
+    /// The channel has the content already, as the version of this name; `None` if it has no name.
     ReleasedAs(Option<String>),
     /// The content waits for a review already, as the version of this name.
     WaitsAs {
@@ -148,8 +148,8 @@ impl From<ProposalRefusal> for PublishFault {
 
 /// Publishes `new` to a channel of `store`, after checking it by `policy`. It blocks.
 ///
-/// A version never changes once it is released; of several programs that publish one at a time, the first to record it wins.
-/// Content that is released or waits for a review under one version is not proposed as another one.
+/// A version never changes once it is released; of several programs that publish one at a time, the first to
+/// record it wins. Content that is released or under review as one version is not proposed as another one.
 pub fn publish(
     store: &dyn Store,
     policy: &Policy,

@@ -39,7 +39,7 @@ pub enum ProposalRefusal {
     /// It adds or changes a file that is not text, so that a reviewer could not read the change.
     #[error("{0} is not text; only text files can be added or changed by a proposal")]
     NotText(String),
-    /// It has a file whose name differs from that of another only in case, or that would have to be a directory too.
+    /// A file's name differs from that of another only in case, or would have to be a directory too.
     #[error("{0} and {1} cannot exist side by side")]
     Clash(String, String),
     /// The result is not a valid skill.

@@ -94,7 +94,7 @@ pub struct Reviewer<'a> {
 }
 
 impl<'a> Reviewer<'a> {
-    /// Returns a reviewer called `name` that writes no new skills, and approves its own proposals unless it is an agent.
+    /// Returns a reviewer `name` that writes no new skills; unless an agent, it approves its own proposals.
     pub fn new(store: &'a dyn Store, registry: &'a Registry, name: &'a str, time: SystemTime) -> Self {
         let decides_own = !name.starts_with(AGENT_PREFIX);
         Self { store, registry, new_skills: None, name, time, decides_own }
@@ -115,7 +115,7 @@ impl Reviewer<'_> {
     }
 
     fn expect_not_own(&self, proposal: &Proposal) -> Result<(), ReviewFault> {
-        // One token proposes for an agent and decides as a person. Providers of identities change the case of addresses.
+        // One token proposes for an agent and decides as a person; providers change the case of addresses.
         let bare = |name: &str| name.split_once(':').map_or(name, |(_, bare)| bare).to_lowercase();
         if !self.decides_own && bare(&proposal.content.author) == bare(self.name) {
             Err(ReviewFault::OwnProposal(self.name.to_owned()))
@@ -253,7 +253,7 @@ impl Reviewer<'_> {
         Ok(version)
     }
 
-    /// Completes approvals that were interrupted between the decision and its last step. Returns the proposals.
+    /// Completes approvals interrupted between the decision and its last step. Returns the proposals.
     pub fn recover(&self) -> Result<Vec<u64>, ReviewFault> {
         let mut completed = Vec::new();
         for proposal in self.store.proposals(&[ProposalState::Approved])? {
@@ -319,7 +319,7 @@ impl Reviewer<'_> {
         let proposal = self.proposal(id)?;
         self.expect_not_own(&proposal)?;
         let decision = self.decision(Some(reason));
-        // An approval that is being carried out holds the lock; one that cannot be completed may still be rejected.
+        // An approval in progress holds the lock; one that cannot be completed may still be rejected.
         let directory = self.directory(&proposal).ok();
         let _lock = directory.map(|directory| lock_skill(&directory)).transpose()?;
         for from in [ProposalState::Pending, ProposalState::Stale, ProposalState::Approved] {
@@ -369,7 +369,7 @@ impl Reviewer<'_> {
         }
     }
 
-    /// Restores the version `number` of the skill. `is_forced` also replaces edits that no version holds, after recording them.
+    /// Restores the version `number`. `is_forced` also replaces unrecorded edits, after recording them.
     pub fn rollback(&self, entry: &Entry, number: u64, is_forced: bool) -> Result<Version, ReviewFault> {
         let (skill, name) = (entry.record_identity(), entry.name().to_string());
         let Some(directory) = entry.identity.as_deref() else {
@@ -414,7 +414,7 @@ impl Reviewer<'_> {
         Ok(version)
     }
 
-    /// Marks the proposals of `skill` as rolled back that were applied after `restored`, as versions with this origin.
+    /// Marks as rolled back the proposals of `skill` applied after `restored`, as versions with this origin.
     fn undo(
         &self,
         skill: &str,
@@ -437,7 +437,7 @@ impl Reviewer<'_> {
         Ok(())
     }
 
-    /// Returns `true` if the proposal is a new skill for the directory that this reviewer writes new skills to.
+    /// Returns `true` if the proposal is a new skill for the directory of this reviewer's new skills.
     pub fn is_new_here(&self, proposal: &Proposal) -> bool {
         let parent = proposal.content.directory().map(|directory| directory.parent().map(resolved));
         let is_here = parent.is_none_or(|parent| parent == self.new_skills.map(resolved));

@@ -42,7 +42,7 @@ pub struct ListedSkill {
 }
 
 impl ListedSkill {
-    /// Returns a skill that is shown to people as `path`, with a `SKILL.md` of that spelling and without an identity.
+    /// Returns a skill shown to people as `path`, with a `SKILL.md` of that spelling and no identity.
     pub fn new(locator: Locator, path: impl Into<Arc<str>>, document: Document) -> Self {
         Self {
             locator,

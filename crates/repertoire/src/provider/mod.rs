@@ -1,8 +1,8 @@
 //! Sources of skills.
 //!
-//! A [`Provider`] lists skills and reads their files. It never decides which of two skills wins and never renders
-//! anything. Implementors: return the skills, report broken ones as problems in the [`Listing`], and fail
-//! only if nothing can be listed. The suite in [`crate::testing`] holds every implementation to this page.
+//! A [`Provider`] lists skills and reads their files. It never decides which of two skills wins and never
+//! renders. Implementors: return the skills, report broken ones as problems in the [`Listing`], and fail only
+//! if nothing can be listed. The suite in [`crate::testing`] tests every implementation for this.
 
 mod listing;
 mod watch_point;
@@ -35,7 +35,7 @@ pub trait Provider: Send + Sync {
     /// since; skills that did not change should be the same `Arc`s as in the last listing.
     fn list<'a>(&'a self, policy: &'a Policy) -> ResultFuture<'a, Listing>;
 
-    /// Returns `true` if the source certainly has what it had when it was last listed, so that it need not be listed again.
+    /// Returns `true` if the source certainly is as it was last listed, so that it need not be listed again.
     ///
     /// It is for sources that know this at a small cost, such as by the number of a release.
     fn is_unchanged<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, bool> {
@@ -43,17 +43,17 @@ pub trait Provider: Send + Sync {
         Box::pin(std::future::ready(false))
     }
 
-    /// Returns `true` if [`Provider::is_unchanged`] can be true. Requests that come in during a reload then share the next one.
+    /// Returns `true` if [`Provider::is_unchanged`] can be. Requests during a reload then share the next one.
     fn tells_changes(&self) -> bool {
         false
     }
 
-    /// Returns the directories whose events show changes since the last listing; `None` for a source that must be polled.
+    /// Returns the directories whose events show changes since the last listing; `None` if polling is needed.
     fn watch_points(&self) -> Option<Vec<WatchPoint>> {
         None
     }
 
-    /// Returns the skill at `locator` as it is now, judged by `policy`, or `None` if there is not one (any more).
+    /// Returns the skill at `locator` as it is now, judged by `policy`, or `None` if there is not one.
     fn get<'a>(&'a self, locator: &'a Locator, policy: &'a Policy) -> ResultFuture<'a, Option<Skill>>;
 
     /// Returns the files of the skill at `locator`.

@@ -73,7 +73,7 @@ struct StoredSkill {
     bundle: Option<Arc<Bundle>>,
 }
 
-/// Bytes that were read recently, in two generations: when the younger one is full, the older one is forgotten.
+/// Bytes read recently, in two generations: when the younger one is full, the older one is forgotten.
 #[derive(Default)]
 struct BlobCache {
     young: HashMap<Digest, Arc<[u8]>>,
@@ -222,7 +222,7 @@ impl Channel {
         self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads one skill. One that is damaged is set aside; other errors of the store are those of the whole listing.
+    /// Reads one skill. A damaged skill is set aside; other errors of the store fail the whole listing.
     fn load(&self, store: &dyn Store, skill: &ReleasedSkill, policy: &Policy) -> Result<StoredSkill, Error> {
         let name = skill.name.as_str();
         let set_aside = |rule, message: &str, help| {

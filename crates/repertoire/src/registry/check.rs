@@ -144,7 +144,7 @@ impl Registry {
     }
 }
 
-/// Returns the skill that `path`, from the directory of `entry` on, leads to: an active one, or `entry` itself.
+/// Returns the skill that `path`, from the directory of `entry`, leads to: an active one, or `entry` itself.
 fn linked_skill(entry: &Entry, snapshot: &Snapshot, path: &str) -> Option<LinkedSkill> {
     let mut target = PathBuf::from(&*entry.path);
     for part in path.split('/') {
@@ -163,7 +163,7 @@ fn linked_skill(entry: &Entry, snapshot: &Snapshot, path: &str) -> Option<Linked
     Some(LinkedSkill { name: skill.name().clone(), path })
 }
 
-/// Returns the diagnostics of an opened skill, which a listing does not all have, followed by the `others` that it lacks.
+/// Returns the diagnostics of an opened skill, some missing in a listing, then the `others` that it lacks.
 fn merged(mut opened: Vec<Diagnostic>, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
     // A listing counts the characters of the frontmatter alone, so its message may differ.
     let is_there = |found: &Diagnostic| {

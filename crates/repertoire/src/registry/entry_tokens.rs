@@ -6,7 +6,7 @@ use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
 
 use super::Entry;
 
-/// A skill that sorts before all others, so that it and not the one to be counted is the example in the frame.
+/// A skill that sorts before all others, so that it, not the counted one, is the example in the frame.
 const NEIGHBOUR: CatalogEntry<'static> =
     CatalogEntry { name: "0", description: "A skill.", location: Some("/0/SKILL.md") };
 
@@ -37,7 +37,7 @@ impl EntryTokens {
         options.budget_tokens = None;
         options.highlight = None;
         options.ranking = None;
-        // The guidance around the entries is the same with and without one of them, and would be counted for each.
+        // The guidance around the entries is the same with and without an entry, and would count for each.
         options.usage = false;
         Self { options, frame: OnceLock::new() }
     }

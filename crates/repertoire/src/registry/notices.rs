@@ -49,7 +49,7 @@ impl Snapshot {
         self.notices_with(is_seen, hidden, Entry::told_source)
     }
 
-    /// Returns the shadowed skills with the name and the tier of `entry` whose `SKILL.md` differs from its own.
+    /// Returns the shadowed skills of the name and the tier of `entry` whose `SKILL.md` differs from its own.
     fn different_twins(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
         let content = |entry: &Entry| {
             let (head, body) = (entry.document.head_checksum, &entry.document.body);

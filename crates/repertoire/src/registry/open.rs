@@ -186,13 +186,13 @@ impl Registry {
         snapshot
     }
 
-    /// Disables the skills that `patterns` match, in place of those disabled by the policy, and returns the newest snapshot.
+    /// Disables the skills that `patterns` match instead of the policy's, and returns the newest snapshot.
     pub async fn set_disabled(&self, patterns: Vec<Pattern>) -> Arc<Snapshot> {
         *self.shared.disabled.write().unwrap_or_else(PoisonError::into_inner) = Some(patterns);
         self.reload().await
     }
 
-    /// Publishes the result of the reload `number`, begun at `started`, if it differs from the newest snapshot.
+    /// Publishes the result of reload `number`, begun at `started`, if it differs from the newest snapshot.
     fn publish(
         &self,
         number: u64,
@@ -293,7 +293,7 @@ impl Registry {
         (current.reload > begun).then(|| Arc::clone(&current.snapshot))
     }
 
-    /// Returns the newest snapshot, unless a reload is under way, which may have listed a change and not have published it yet.
+    /// Returns the newest snapshot, unless a reload is under way, which may have listed unpublished changes.
     fn settled(&self) -> Option<Arc<Snapshot>> {
         let begun = self.shared.reloads.load(Ordering::SeqCst);
         let current = self.shared.current.read().unwrap_or_else(PoisonError::into_inner);
@@ -323,7 +323,7 @@ impl Registry {
         Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
     }
 
-    /// Returns the policy that the registry was opened with. [`Registry::set_disabled`] takes the place of its disabled skills.
+    /// Returns the policy at opening. [`Registry::set_disabled`] takes the place of its disabled skills.
     pub fn policy(&self) -> &Policy {
         &self.shared.options.policy
     }

@@ -1,4 +1,4 @@
-//! Publications: a skill as clients of a served library see it, with the objections that keep it from being served.
+//! Publications: skills as clients of a served library see them, with the objections to serving them.
 
 use std::path::Path;
 
@@ -31,8 +31,8 @@ pub struct Publication {
 impl Registry {
     /// Returns the skill as clients of a served library see it, with the objections to serving it.
     ///
-    /// Text and bundle belong together: the digest of the `SKILL.md` in the bundle is that of the text. The rules are those of
-    /// `rep check --publish`. Fails with [`ErrorKind::SkillNotFound`] where the skill is gone.
+    /// Text and bundle belong together: the digest of the `SKILL.md` in the bundle is the text's. The rules
+    /// are those of `rep check --publish`. Fails with [`ErrorKind::SkillNotFound`] if the skill is gone.
     pub async fn publication(&self, entry: &Entry) -> Result<Publication, Error> {
         let policy = self.policy().clone().for_publishing();
         let mut attempt = 1;

@@ -52,7 +52,7 @@ const MAX_DESCRIBED: usize = 50;
 const MAX_BYTES: u64 = 64 * 1024;
 
 impl Registry {
-    /// Returns the descriptions of `files`, by path: the first heading or comment of each, where that says more than its name.
+    /// Returns the first heading or comment of each of `files`, by path, if it says more than the name.
     ///
     /// Only the first few files are read, and none that is large.
     pub async fn describe_files(&self, entry: &Entry, files: &[&FileEntry]) -> BTreeMap<String, String> {

@@ -78,7 +78,7 @@ impl Entry {
         &self.document.name
     }
 
-    /// Returns the tier of its source, such as `project` or `user`: the part of the label before the first colon.
+    /// Returns the tier of its source, such as `project` or `user`: the label before the first colon.
     pub(super) fn tier(&self) -> &str {
         self.source.split(':').next().unwrap_or_default()
     }
@@ -139,7 +139,7 @@ impl Entry {
         self.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood)
     }
 
-    /// Returns `true` if the skill cannot be used as it is: it is quarantined, or disabled and would be otherwise.
+    /// Returns `true` if the skill cannot be used as it is: quarantined, or disabled and otherwise so.
     pub fn is_broken(&self) -> bool {
         self.state == State::Quarantined || self.document.standing != Standing::Sound
     }
@@ -325,7 +325,7 @@ impl Snapshot {
 
     /// Returns an error if the policy refuses the library; it names the first few skills that are the reason.
     ///
-    /// The files beside each `SKILL.md` are not read for it; see [`Registry::accepted`](super::Registry::accepted).
+    /// Does not read the files beside a `SKILL.md`; see [`Registry::accepted`](super::Registry::accepted).
     pub fn accepted(&self) -> Result<(), Error> {
         Self::refused(self.refusals())
     }
@@ -365,7 +365,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns the skill that [`Snapshot::find`] finds, whatever its state, and looks for no similar names, which takes long.
+    /// Returns the skill of [`Snapshot::find`], in any state, without the slow search for similar names.
     pub fn find_known(&self, query: &str) -> Option<&Entry> {
         let respelled = || respelled(query).and_then(|name| self.named(name.as_str()).first());
         let is_known = |entry: &&Entry| matches!(entry.state, State::Active | State::Disabled);
@@ -400,7 +400,7 @@ impl Snapshot {
         self.named(name).iter().find(|entry| &*entry.source == source)
     }
 
-    /// Returns the names of active skills nearest to `query`, best first, which is one whose directory is called so.
+    /// Returns the names of active skills near `query`, best first; a directory of this name comes first.
     fn nearest(&self, query: &str) -> Vec<&SkillName> {
         let mut near = nearest_among(query, self.active().map(Entry::name));
         let is_its_directory =
@@ -415,7 +415,7 @@ impl Snapshot {
 
 /// Returns the name that `query` is another spelling of, as `My Skill` is of `my-skill`.
 ///
-/// Nothing that looks like a path is one: a skill that answered to `../my-skill` would teach models to write such names.
+/// A path is not a name: a skill that answered to `../my-skill` would teach models to write such names.
 pub(crate) fn respelled(query: &str) -> Option<SkillName> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
     let is_spelling = query.starts_with(char::is_alphanumeric) && query.chars().all(is_plain);
@@ -433,7 +433,7 @@ pub(crate) fn told_source(source: &str) -> String {
     }
 }
 
-/// Returns the skill of `group`, all of one name, that holds the name among the skills that `is_seen` accepts.
+/// Returns the skill of `group`, all of one name, that has the name among the skills that `is_seen` accepts.
 pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
     group.iter().find(|entry| entry.state.is_reachable() && is_seen(entry))
 }

@@ -59,8 +59,7 @@ pub struct AgentView {
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
-    /// The catalog that was last written for clients that do not show instructions, and the number of its
-    /// snapshot.
+    /// The catalog last written for clients that do not show instructions, and the number of its snapshot.
     pub described: Mutex<Option<(u64, Arc<str>, bool)>>,
     /// One permit for each call that does not run a tool.
     pub calls: Arc<Semaphore>,
@@ -172,7 +171,7 @@ impl AgentView {
 
     /// Returns whether the skill `name` of `source` may be changed, or made if it is not in `snapshot`.
     ///
-    /// A skill that may not be seen can neither be changed nor made, so that the answer does not tell if there is one.
+    /// A skill that may not be seen can neither be changed nor made: the answer does not tell if it exists.
     pub fn may_change(&self, snapshot: &Snapshot, source: &str, name: &str) -> bool {
         match snapshot.named(name).iter().find(|entry| &*entry.source == source) {
             Some(entry) => self.sees(entry),
@@ -183,7 +182,7 @@ impl AgentView {
         }
     }
 
-    /// Returns the name under which `principal` proposes and decides: `agent:NAME` or `user:NAME`; `None` if nobody is known.
+    /// Returns the name of `principal` in proposals: `agent:NAME` or `user:NAME`; `None` if it is unknown.
     pub fn author(&self, principal: &Principal) -> Option<String> {
         match (&self.agent, &principal.name) {
             (Some(_), Some(name)) => Some(format!("{AGENT_PREFIX}{name}")),
@@ -277,7 +276,7 @@ impl AgentView {
         self.list_versions.send_modify(|versions| versions.tools += 1);
     }
 
-    /// Follows the library for as long as it is polled and the view is used, and notifies clients of changed lists.
+    /// Follows the library while it is polled and the view is used, and notifies clients of changed lists.
     pub fn follow(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
         let mut changes = self.shared.registry.subscribe();
         // Changes since the view was opened count.

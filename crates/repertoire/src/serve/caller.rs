@@ -33,7 +33,7 @@ impl Caller {
         Self { view, principal, narrowed: Mutex::default() }
     }
 
-    /// Returns the view for a request whose URL has this query: one of only the skills that it names, if it names some.
+    /// Returns the view for a request whose URL has this query: only the skills it names, if it names some.
     ///
     /// Fails with the reason if it names skills wrongly.
     pub async fn view_of(&self, query: Option<&str>) -> Result<Arc<AgentView>, String> {
@@ -71,7 +71,7 @@ const MAX_PATTERNS: usize = 64;
 /// Maximum characters of a pattern that are quoted in an error.
 const MAX_QUOTED: usize = 80;
 
-/// Returns the skills that `query` names, with the same value for the same set of patterns; none if it has no such parameter.
+/// Returns the skills that `query` names, the same value for the same patterns; `None` without the parameter.
 ///
 /// Fails with the reason if a pattern is invalid: a request must not see other skills than it means to.
 fn parse(query: Option<&str>) -> Result<Option<Scope>, String> {

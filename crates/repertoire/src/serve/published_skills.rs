@@ -1,7 +1,7 @@
 //! Published skills: the skills as clients of the Skills extension see them.
 //!
-//! A skill is published when a client first asks for it, so a large library is served at once, and again when its files have
-//! changed. Clients verify files by digest, so bytes that differ from the published ones are never served.
+//! A skill is published when a client first asks for it, so a large library is served at once, and again when
+//! its files changed. Clients verify files by digest, so other bytes than the published are never served.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -140,7 +140,7 @@ impl PublishedSkills {
         }
     }
 
-    /// Returns the number of published skills whose files changed after clients saw them, to wait for changes.
+    /// Returns the number of published skills that changed after clients saw them, to wait for changes.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -153,7 +153,7 @@ impl PublishedSkills {
         }
     }
 
-    /// Returns the skill as it is now, and tells clients of a change. If no file changed, this costs a look at their metadata.
+    /// Returns the skill as it is now, and tells clients of a change; without one only metadata is read.
     pub async fn current(&self, entry: &Entry) -> PublishResult {
         if let Some(cached) = self.cached(entry)
             && let Some(inputs) = &cached.inputs
@@ -217,7 +217,7 @@ impl PublishedSkills {
         result
     }
 
-    /// Removes skills that are not in `snapshot`. All views call it for each snapshot, and the first one does it.
+    /// Removes skills that are not in `snapshot`. All views call it for each snapshot; the first removes.
     pub fn prune(&self, snapshot: &Snapshot) {
         if self.pruned.swap(snapshot.number(), Ordering::Relaxed) == snapshot.number() {
             return;

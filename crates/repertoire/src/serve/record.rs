@@ -56,7 +56,7 @@ impl<'a> RequestRecord<'a> {
         }
     }
 
-    /// Notes that the client does not get the skill called `name`: it is not there, or outside the scope of the agent.
+    /// Notes that the client does not get the skill `name`: it is missing, or outside the agent's scope.
     pub fn unseen(&mut self, snapshot: &Snapshot, name: &str) {
         if let Lookup::Found(entry) | Lookup::Quarantined(entry) = snapshot.find(name)
             && entry.name().as_str() == name

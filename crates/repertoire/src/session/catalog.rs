@@ -36,7 +36,7 @@ pub struct Note {
 }
 
 impl Session {
-    /// Returns the catalog, the same bytes until it is refreshed or [for another task](Session::catalog_for_task).
+    /// Returns the catalog, the same bytes until a refresh or [for another task](Session::catalog_for_task).
     ///
     /// With `show_loaded` it is rendered each time, because it marks loaded skills.
     pub fn catalog(&self) -> PinnedCatalog {
@@ -289,7 +289,8 @@ impl Session {
         Note { text: for_files(&described, &self.options().tools.names.load), snapshot: snapshot.number() }
     }
 
-    /// Reloads the library, in every [`ReloadMode`](crate::ReloadMode), renders catalog and tools again, and returns the catalog.
+    /// Reloads the library, in every [`ReloadMode`](crate::ReloadMode), renders catalog and tools again, and
+    /// returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
         let newest = self.registry().reload().await;
         self.context().look().await;

@@ -139,7 +139,7 @@ impl<'a> SkillLookup<'a> {
         (entry.document.manifest.user_invocable != Some(false)).then(|| entry.name().clone())
     }
 
-    /// Notes that a person invoked the skill: tools reach it from now on, even if its author keeps it for people.
+    /// Notes that a person invoked the skill: tools now reach it, even if its author keeps it for people.
     ///
     /// It stays out of catalogs and lists.
     pub fn invoke(&self, name: &SkillName) {

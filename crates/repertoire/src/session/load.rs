@@ -101,7 +101,7 @@ impl SkillLoads<'_> {
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens, required: details })
     }
 
-    /// Records that `skill` is given without being tracked, and `first` with it, so that no note about files offers them.
+    /// Records that `skill`, and `first` with it, is given untracked, so that no note about files offers it.
     fn note_given(&self, entry: &Entry, skill: &LoadedSkill, first: &[RequiredSkill]) {
         let mut state = self.session.state();
         if skill.address == entry.name().as_str() {
@@ -140,7 +140,7 @@ impl SkillLoads<'_> {
         Ok(opened)
     }
 
-    /// Returns the part of the skill that models are given: its instructions, or the whole file with frontmatter.
+    /// Returns the part of the skill for models: its instructions, or the whole file with frontmatter.
     pub(super) fn instructions<'s>(&self, opened: &'s OpenedSkill) -> &'s str {
         instructions(opened, self.session.options().loading.include_frontmatter)
     }

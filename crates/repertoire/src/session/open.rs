@@ -65,7 +65,7 @@ impl SessionRequest {
         self
     }
 
-    /// Returns the request for a session on the current snapshot: the library is not checked for changes first.
+    /// Returns the request for a session on the current snapshot: there is no check for changes first.
     ///
     /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
     #[must_use]
@@ -261,7 +261,7 @@ impl Session {
         self.agent.as_ref().map_or(self.library.resources().inherit, |parent| parent.inherit)
     }
 
-    /// Returns the session with these parts of the host in its system prompt, such as a description of the workplace.
+    /// Returns the session with these parts of the host in its system prompt, such as its workplace.
     #[must_use]
     pub fn with_fragments(mut self, fragments: Vec<Fragment>) -> Self {
         self.fragments = fragments;
@@ -293,7 +293,7 @@ impl Session {
         Ok(text)
     }
 
-    /// Returns the unique id of this session. That of a subagent begins with the id of the session that started it, and a `.`.
+    /// Returns the unique id of this session. That of a subagent begins with its parent's and a `.`.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -304,7 +304,7 @@ impl Session {
         self
     }
 
-    /// Returns the name under which the session proposes and reviews changes of skills for `principal`, or for its agent.
+    /// Returns the name under which the session proposes and reviews for `principal`, or for its agent.
     pub(crate) fn author(&self, principal: Option<&str>) -> String {
         let agent = self.agent().map_or("unnamed", |agent| agent.name.as_str());
         format!("{AGENT_PREFIX}{}", principal.unwrap_or(agent))
@@ -353,7 +353,7 @@ fn worded(library: &Library, options: &SessionOptions) -> Wording {
     }
 }
 
-/// Returns the event of a session that is not opened, because a skill that is bound to `agent` cannot be given.
+/// Returns the event of a session not opened because a skill that is bound to `agent` cannot be given.
 fn unbound(agent: &Agent, options: &SessionOptions, snapshot: &Snapshot, error: &Error) -> Event {
     let mut event = Event::new(EventKind::SkillLoaded, "prompt", "", clock::now());
     let is_at = |entry: &&Entry| error.path() == Some(Path::new(&*entry.path));

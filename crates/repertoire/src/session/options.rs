@@ -187,7 +187,7 @@ repertoire_model::options! {
         pub offered: OfferedTools = OfferedTools::Needed(None),
         /// The optional arguments that the schemas of tools do not show, by usual name.
         pub hidden_arguments: BTreeSet<String>,
-        /// The descriptions of built-in tools that differ from the usual ones, by the usual names of the tools.
+        /// The descriptions of built-in tools that differ from the usual ones, by the usual tool names.
         pub descriptions: BTreeMap<String, String>,
         /// The names of the built-in tools.
         pub names: ToolNames,
@@ -199,7 +199,7 @@ repertoire_model::options! {
         pub bucket_arguments: bool = true,
         /// Offers a tool to unload skills.
         pub unload_tool: bool = true,
-        /// Shows the tools to propose changes of skills where tools are offered by need, if the library has a proposer.
+        /// Shows the tools to propose changes where tools are offered by need, if there is a proposer.
         pub propose_tools: bool,
         /// The most names that a schema lists; 0 lists none.
         pub enum_limit: usize = ENUM_LIMIT,
@@ -235,12 +235,12 @@ pub struct RunningOptions {
     /// The host runs tools of skills itself, outside of the session: models are told of all that skills
     /// declare, and a runner is only asked for the tools of a `tools.py`.
     pub host_runs_tools: bool,
-    /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its own.
+    /// The host's own text on why tools and scripts of skills are not run and what to do about it.
     pub running_off: Option<String>,
 }
 
 impl SessionOptions {
-    /// Returns options that offer two tools: `load_skill` with the name of a skill, and `read_skill_file` with its file.
+    /// Returns options that offer `load_skill` with the name of a skill, and `read_skill_file` with its file.
     ///
     /// ```
     /// use repertoire::SessionOptions;
@@ -258,7 +258,7 @@ impl SessionOptions {
 
     /// Returns the options of a session of an agent with these tools.
     ///
-    /// An agent is offered no tool that these options do not offer, unless they have the default of a profile.
+    /// An agent is offered no tool that these options lack, unless they have the default of a profile.
     #[must_use]
     pub fn with_tools(&self, tools: &AgentTools) -> Self {
         let mut options = self.clone();

@@ -22,7 +22,7 @@ impl Session {
 }
 
 impl SessionRecord<'_> {
-    /// Returns an event of this session that begins now: for hosts that hand out skills in other ways than by calls.
+    /// Returns an event of this session that begins now, for hosts that give skills other than by calls.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -74,7 +74,7 @@ impl SessionRecord<'_> {
         }
     }
 
-    /// Records the events of a call whose answer has `bytes`: one for each skill or file that the answer holds.
+    /// Records the events of a call whose answer has `bytes`: one for each skill or file in the answer.
     pub(super) fn answered(&self, event: Event, reply: &ToolReply, bytes: usize) {
         let more = &reply.details.more;
         let others: usize = more.iter().map(|part| part.bytes).sum();

@@ -66,7 +66,7 @@ impl<'a> SkillTools<'a> {
         self.session.library().runner().filter(|_| !self.session.options().running.host_runs_tools)
     }
 
-    /// Returns `true` if a model can call the tools of a loaded skill: under their own names, or with `call_skill_tool`.
+    /// Returns `true` if a model can call the tools of a loaded skill: by name or with `call_skill_tool`.
     fn can_call_skill_tools(&self) -> bool {
         let options = self.session.options();
         self.are_offered()
@@ -97,7 +97,7 @@ impl<'a> SkillTools<'a> {
         Some((Some(skill.clone()), *why))
     }
 
-    /// Returns the reason why `tool` of the skill with this `address` cannot be called, if it is known to have one.
+    /// Returns the reason why `tool` of the skill with this `address` cannot be called, if there is one.
     fn refusal_for(&self, address: &str, tool: &str) -> Option<RunRefusal> {
         self.session.state().refused.get(&(address.to_owned(), tool.to_owned())).copied()
     }
@@ -164,7 +164,7 @@ impl<'a> SkillTools<'a> {
                     Some(_) => None,
                 };
                 let schema = runner.and_then(|runner| runner.python_tools(entry, &Digest::of(python)));
-                // A host that runs tools itself and has no record of approvals describes them to its models itself.
+                // A host that runs tools itself, without records of approvals, describes them to its models.
                 let is_known = self.session.library().runner().is_some()
                     || !self.session.options().running.host_runs_tools;
                 if schema.is_none() && is_known {
@@ -272,7 +272,7 @@ impl<'a> SkillTools<'a> {
         (LoadedSkill { tools, schemas, ..skill }, toolbox, notes)
     }
 
-    /// Makes the tools of a loaded skill callable, and returns notes about those whose names another loaded skill has.
+    /// Makes the tools of a loaded skill callable, and returns notes about names that another skill has.
     pub(crate) fn expose(&self, address: String, toolbox: Toolbox) -> Vec<String> {
         if !self.remembers_loads() {
             return Vec::new();

@@ -23,7 +23,7 @@ pub(super) struct SessionState {
     pub(super) announced: Arc<Snapshot>,
     /// Records which skills are in the context.
     pub(super) ledger: Ledger,
-    /// The digests that skills in the context were last seen to have on disk, and whether the model was notified of them.
+    /// The digests on disk last seen of skills in the context, and whether the model was notified of them.
     pub(super) on_disk: HashMap<SkillName, (Digest, bool)>,
     /// The skills that were offered for the files that the model works on, or given without being tracked: no
     /// note offers them again.
@@ -83,7 +83,7 @@ impl SessionState {
         self.rankings.iter().find(|ranking| ranking.task() == task).cloned()
     }
 
-    /// Remembers `ranking` as that of the pinned snapshot, and returns it, unless there is one of that task already: then that.
+    /// Remembers `ranking` as that of the pinned snapshot, and returns it, or an earlier one for that task.
     pub(super) fn remember(&mut self, ranking: Arc<TaskRanking>) -> Arc<TaskRanking> {
         if let Some(before) = self.ranked_before(ranking.task()) {
             return before;

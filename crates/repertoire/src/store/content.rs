@@ -53,7 +53,7 @@ pub fn find_skill_files(
     }
 }
 
-/// Stores the files of a skill and returns the digest of their bundle. Content that is there already is not written again.
+/// Stores the files of a skill and returns the digest of their bundle. Known content is not written again.
 pub fn put_skill(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
     put_skills(store, &[files])?;
     Ok(patch::bundle(files).digest())
@@ -81,7 +81,7 @@ pub fn put_skills_safely(store: &(impl Versions + ?Sized), skills: &[&SkillFiles
     put(store, blobs)
 }
 
-/// Stores the files of a skill that only a file outside of the store names, so that no garbage collection removes them.
+/// Stores the files of a skill that only a file outside the store names: garbage collection keeps them.
 pub fn keep_skill(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<(), Error> {
     put(store, blobs(&[files]))
 }

@@ -103,7 +103,7 @@ pub trait Journal: Send + Sync {
     /// Only calls about a skill count, and no requests that were refused.
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error>;
 
-    /// Returns the loads of skills per day, on the day of `since` and later, sorted by skill, identity and day.
+    /// Returns the loads of skills per day, from the day of `since`, sorted by skill, identity and day.
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error>;
 
     /// Removes the events that are older than `retention` allows at the time `now`. Returns their number.

@@ -17,7 +17,7 @@ struct OpenedStore {
 
 /// A store that is opened when it is needed first. Copies share it.
 ///
-/// If opening fails it is tried again the next time, so that a database that was away for a while is found again.
+/// If opening fails it is tried again the next time, so that a database that was away is found again.
 #[derive(Clone)]
 pub struct LazyStore {
     open: Arc<Open>,
@@ -42,7 +42,7 @@ impl LazyStore {
 
     /// Returns the store, and opens it if that was not done before.
     ///
-    /// Threads that come meanwhile share one attempt: each of them may take long where a database does not answer.
+    /// Threads that come meanwhile share one attempt, which may take long if a database does not answer.
     pub fn get(&self) -> Result<Arc<dyn Store>, Error> {
         let failures = self.failures.load(Ordering::SeqCst);
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);

@@ -50,7 +50,7 @@ pub trait Store: Journal + Versions + Proposals + Releases + Publications + Toke
     /// Returns the number of the newest migration that was applied to the data.
     fn schema_version(&self) -> Result<u32, Error>;
 
-    /// Returns the number of processes that share the data now, this one among them; `None` where that is not known.
+    /// Returns the number of processes that share the data now, with this one; `None` if it is unknown.
     fn processes(&self) -> Result<Option<u64>, Error> {
         Ok(None)
     }

@@ -122,7 +122,7 @@ impl NewProposal {
         self.channel().and_then(|_| self.justification.strip_prefix(VERSION))
     }
 
-    /// Returns the directory of the skill, for a new skill the one that it is to be written to; `None` if it was not recorded.
+    /// Returns the directory of the skill, or where a new skill is to be written; `None` if not recorded.
     pub fn directory(&self) -> Option<&Path> {
         let directory = Path::new(self.skill.strip_prefix(NEW).unwrap_or(&self.skill));
         directory.is_absolute().then_some(directory)
@@ -153,7 +153,7 @@ pub struct ProposalDecision {
     pub time: SystemTime,
 }
 
-/// The most proposals that may be pending. New skills of a session that [`FREE_RULE`] approved count for it, too.
+/// The most pending proposals. New skills of a session that [`FREE_RULE`] approved count for it, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProposalLimits {
     /// For one skill.

@@ -50,7 +50,7 @@ pub trait Releases: Send + Sync {
     /// Makes `changes` to `channel` at once, except changes without an effect; of several of one skill the
     /// last one counts. Returns the number of the release, `None` if nothing is left to change.
     ///
-    /// Numbers grow over all channels, in the order in which releases become visible. The content is in the store before.
+    /// Numbers grow over all channels, in the order of visibility. The content is in the store before.
     fn release(
         &self,
         channel: &str,
@@ -76,7 +76,7 @@ pub trait Releases: Send + Sync {
     /// Returns the changes of the skill `name` in `channel`, the newest first.
     fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error>;
 
-    /// Returns the skills that were ever released to `channel`, each with the time of its first release, sorted by name.
+    /// Returns the skills ever released to `channel`, with the time of the first release, sorted by name.
     fn first_releases(&self, channel: &str) -> Result<Vec<(String, SystemTime)>, Error>;
 
     /// Returns the names of the skills that the newest release of `channel` changed, sorted.
@@ -92,7 +92,7 @@ pub trait Releases: Send + Sync {
     fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error>;
 }
 
-/// Returns the last change of each skill, sorted by name, without changes that a channel with the skills `served` already has.
+/// Returns the last change of each skill, by name, without changes that the `served` skills already have.
 pub fn effective_changes(changes: &[ReleaseChange], served: &BTreeMap<String, Digest>) -> Vec<ReleaseChange> {
     let last: BTreeMap<&str, &ReleaseChange> =
         changes.iter().map(|change| (change.name.as_str(), change)).collect();
@@ -116,7 +116,7 @@ pub struct Publication {
 
 /// Published versions of skills.
 pub trait Publications: Send + Sync {
-    /// Records `publication`, unless the skill has such a version already. Returns the recorded one, and `true` if it is new.
+    /// Records `publication`, unless the version exists; returns the recorded one, and `true` if it is new.
     ///
     /// The content is in the store before.
     fn publish(&self, publication: &Publication) -> Result<(Publication, bool), Error>;

@@ -21,14 +21,14 @@ pub const ENDED_TOKEN_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The most characters of the name of a person or program.
 const MAX_NAME: usize = 64;
 
-/// Returns `true` if a person or program can be called `name`: 1 to 64 letters, digits, or one of `- _ . @ + |`.
+/// Returns `true` if a person or program can be called `name`: 1 to 64 letters, digits, or `- _ . @ + |`.
 pub fn is_principal_name(name: &str) -> bool {
     let is_allowed = |c: char| c.is_alphanumeric() || "-_.@+|".contains(c);
     (1..=MAX_NAME).contains(&name.chars().count()) && name.chars().all(is_allowed)
 }
 
 words! {
-    /// The rights of a person or program that a server knows by a token. Each role has those of the ones before it.
+    /// The rights of a person or program with a token. Each role has the rights of the ones before it.
     #[derive(PartialOrd, Ord, Default)]
     Role {
         /// Reads skills and runs their tools.

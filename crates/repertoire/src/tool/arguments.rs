@@ -162,7 +162,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Returns the object `value`, or the text of one, as some models and hosts write it; nothing at all is an empty object.
+/// Returns the object `value`, or the text of one, as some models write it; nothing is an empty object.
 pub(crate) fn object_of(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(object) => Some(object.clone()),

@@ -44,7 +44,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     })
 }
 
-/// Returns the path that events record for the directory that a model calls `written`; none for the skill itself.
+/// Returns the path recorded for the directory that a model calls `written`; `None` for the skill itself.
 fn recorded(written: &str) -> Option<String> {
     let path = recorded_path(written.trim_end_matches('/'));
     (!matches!(path.as_str(), "" | ".")).then_some(path)

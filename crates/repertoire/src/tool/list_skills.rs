@@ -85,7 +85,7 @@ async fn about<'s>(
     new.take(room).map(|hit| &snapshot.entries()[hit.entry.index()]).collect()
 }
 
-/// Returns whether the name, a tag, a keyword or the description of the skill holds `query`, which is in lower case.
+/// Returns whether the name, a tag, a keyword or the description of the skill holds the lower-case `query`.
 fn matches(entry: &Entry, query: &str) -> bool {
     let manifest = &entry.document.manifest;
     let words = manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str);

@@ -7,7 +7,7 @@ use super::names::{ArgumentNames, ToolNames};
 /// The tool that every surface has.
 const LOAD: &str = "load_skill";
 
-/// The tools that are there only where somebody asks for them: with a runner, with handlers, for an agent that reviews.
+/// The tools that are offered only with a runner, with handlers, or to an agent that reviews.
 const ASKED_FOR: [&str; 3] = ["call_skill_tool", "review_skill_proposals", "run_skill_script"];
 
 /// The arguments that a schema can do without: models that give them are understood nevertheless.
@@ -80,7 +80,7 @@ impl OfferedTools {
         *self == Self::Minimal
     }
 
-    /// Returns `true` if the tool that reads a file lists the files of a directory, because no other tool need do so.
+    /// Returns `true` if the tool that reads a file lists directories, because no other tool need do so.
     pub(crate) fn read_directories(&self) -> bool {
         self.are_by_need() || self.load_reads_files()
     }
@@ -121,7 +121,7 @@ impl OfferedTools {
         }
     }
 
-    /// Returns the tools that an agent is offered with the choice `own`, where `self` is the choice of the library.
+    /// Returns the tools that an agent with the choice `own` is offered; `self` is the library's choice.
     pub(crate) fn of_agent(&self, own: &Self) -> Self {
         match (self, own) {
             (Self::Preset(_), Self::Minimal | Self::Only(_) | Self::Needed(_))

@@ -79,7 +79,7 @@ impl SkillClaims {
         claims
     }
 
-    /// Returns whether this skill has a subject, a term of both name and description, that `other` does not have.
+    /// Returns whether this skill has a subject, a term of both name and description, that `other` lacks.
     pub(crate) fn has_other_subject(&self, other: &Self) -> bool {
         self.subjects.iter().any(|term| !other.terms.contains_key(term))
     }
@@ -114,7 +114,7 @@ impl TermWeights {
         ln_1p(((self.count as f32 - holders + 0.5) / (holders + 0.5)).max(0.0))
     }
 
-    /// Returns the weight of the shared terms of two skills as a share of the terms of the skill with more weight, from 0 to 1.
+    /// Returns the weight of shared terms as a share of the terms of the skill with more weight, from 0 to 1.
     pub(crate) fn likeness(&self, a: &SkillClaims, b: &SkillClaims) -> f32 {
         let sum = |terms: &mut dyn Iterator<Item = &Term>| terms.map(|term| self.get(*term)).sum::<f32>();
         let shared = sum(&mut a.terms.keys().filter(|term| b.terms.contains_key(term)));

@@ -32,7 +32,7 @@ pub fn findings(snapshot: &Snapshot, pairs: &[ConfusablePair], policy: &Policy) 
     findings
 }
 
-/// Returns the entry with the most of `pairs`, if they are too many to report one by one; of several entries the first.
+/// Returns the entry with the most of `pairs`, the first of equals, if they are too many to report each.
 fn hub(pairs: &[&ConfusablePair]) -> Option<usize> {
     let mut counts: HashMap<usize, usize> = HashMap::new();
     for pair in pairs {
@@ -43,7 +43,7 @@ fn hub(pairs: &[&ConfusablePair]) -> Option<usize> {
     (count > MAX_PAIRS_REPORTED).then_some(hub)
 }
 
-/// Returns the finding about the entry `hub`, which is in each of `pairs`. They are sorted, the most alike first.
+/// Returns the finding about the entry `hub` of all `pairs`, which are sorted, the most alike first.
 fn hub_finding(
     snapshot: &Snapshot,
     hub: usize,
@@ -70,8 +70,8 @@ impl ConfusablePair {
         self.kind == PairKind::ToldApart
     }
 
-    /// Returns a sentence for the description of the first skill, and one for that of the second, which would distinguish
-    /// them. `None` if they are told apart already, or if the description of the other skill has no words of its own.
+    /// Returns a sentence for the description of the first skill and one for the second's, to distinguish
+    /// them. `None` if they differ already, or if the other skill's description has no words of its own.
     pub fn sentences(&self, snapshot: &Snapshot) -> (Option<String>, Option<String>) {
         let sentence = |words: &[String], other: usize| {
             let is_needed = self.kind == PairKind::Alike && !words.is_empty();

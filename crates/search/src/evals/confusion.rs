@@ -24,7 +24,7 @@ pub struct TriggerConfusion {
     pub queries: usize,
     /// The number of queries of `other` that ranked `skill` first.
     pub of_other: usize,
-    /// Words of the lost queries that the name and description of `skill` do not have, those of the most queries first.
+    /// Words of the lost queries that `skill` lacks in name and description, those of the most queries first.
     pub say: Vec<String>,
     /// Words of the name and description of `skill` that those of `other` do not have, the rarest first.
     pub own: Vec<String>,
@@ -65,7 +65,7 @@ pub(super) fn confused(
     confused
 }
 
-/// Returns the words of `queries` that `skill` does not have, those of the most queries first, then the rarest.
+/// Returns the words of `queries` that `skill` lacks, those of the most queries first, then the rarest.
 fn missing(queries: &[&str], skill: &SkillClaims, weights: &TermWeights) -> Vec<String> {
     let queries: Vec<SkillClaims> = queries.iter().map(|query| SkillClaims::of("", query)).collect();
     let mut terms = BTreeMap::new();

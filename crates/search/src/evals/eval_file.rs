@@ -1,7 +1,7 @@
 //! Files of trigger evals: queries, each with whether it should trigger a skill.
 //!
-//! The open guide defines a list of `{"query", "should_trigger"}` in `eval_queries.json`. Files in `evals/` have more
-//! formats, most of them lists of tasks for the skill. All are read here; other content is reported as a problem.
+//! The open guide defines a list of `{"query", "should_trigger"}` in `eval_queries.json`. Files in `evals/`
+//! have more formats, mostly lists of tasks for the skill. All are read here; other content is a problem.
 
 use std::collections::BTreeMap;
 

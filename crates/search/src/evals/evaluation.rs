@@ -40,7 +40,7 @@ pub struct SkillTriggers {
     pub false_triggers: Share,
     /// The share of queries that showed it, of the queries that should not trigger it.
     pub false_shown: Share,
-    /// The entries that were ranked first instead of this one, with their counts, the most frequent ones first.
+    /// The entries that were ranked first instead of this one, with their counts, most frequent first.
     pub confusions: Vec<(usize, usize)>,
     /// The outcome of each query, in order.
     pub outcomes: Vec<TriggerOutcome>,

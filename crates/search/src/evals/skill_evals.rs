@@ -25,7 +25,7 @@ fn is_other(bytes: &[u8]) -> bool {
 }
 
 impl SkillEvals {
-    /// Reads the evals of the skill `entry` of `registry`: `eval_queries.json`, and every JSON file in `evals/`.
+    /// Reads the evals of the skill `entry` of `registry`: `eval_queries.json` and any JSON file in `evals/`.
     pub async fn read(registry: &Registry, entry: &Entry) -> Self {
         let mut evals = Self::default();
         let Ok(listing) = registry.files(entry).await else { return evals };
@@ -50,7 +50,7 @@ impl SkillEvals {
         evals
     }
 
-    /// Reads the evals of all active skills of `entries`, which are in `registry`; problems have the paths of their files.
+    /// Reads the evals of all active skills of `entries`, which are in `registry`; problems name their files.
     pub fn read_all(registry: &Registry, entries: &[Entry]) -> Self {
         let active: Vec<&Entry> = entries.iter().filter(|entry| entry.state == State::Active).collect();
         let read = |entry: &&Entry| {
@@ -68,7 +68,7 @@ impl SkillEvals {
         })
     }
 
-    /// Adds the evals of the file at `path` with the content `bytes`. The evals that name no skill belong to `skill`.
+    /// Adds the evals of the file at `path` with the content `bytes`; those without a skill are of `skill`.
     pub fn add(&mut self, path: &str, bytes: &[u8], skill: Option<&str>) {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return self.problem(path, "it is not UTF-8".to_owned());

@@ -114,7 +114,7 @@ impl RecordBuilder {
         count
     }
 
-    /// Counts the words of a body as prose, code or headings, and returns the number of words outside headings.
+    /// Counts the words of a body as prose, code or headings, and returns their number outside headings.
     fn read_body(&mut self, body: &str) -> u32 {
         let mut length = 0;
         let mut fence = None;

@@ -1,4 +1,4 @@
-//! The file of an index: arrays of numbers with a fixed width, so that reading it is little more than copying it.
+//! The file of an index: arrays of fixed-width numbers, so that reading it is little more than copying it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::weights::Weights;
 use crate::meaning::Vector;
 use crate::words::{Term, TermPair};
 
-/// The version of the records in stored indices. It is increased whenever the record of the same skill changes.
+/// The version of records in stored indices. It is increased whenever the record of the same skill changes.
 pub(crate) const EDITION: u64 = 10;
 
 impl SearchIndex {

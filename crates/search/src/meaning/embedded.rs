@@ -16,7 +16,7 @@ static TABLE: &[u8] = include_bytes!("router.bin");
 #[cfg(not(feature = "embedded-model"))]
 static TABLE: &[u8] = &[];
 
-/// The identity of the table: its checksum, which a test compares, because computing it takes longer than a search.
+/// The identity of the table: its checksum, compared by a test, as computing it takes longer than a search.
 const TABLE_ID: &str = "builtin-ef1c446becbcba57";
 
 /// Returns the embedding table of the program; `None` without the feature `embedded-model`.

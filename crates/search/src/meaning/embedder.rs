@@ -10,7 +10,7 @@ use crate::skill_text::SkillText;
 /// If it fails, skills are found by words only. [`testing::embedder_suite`](crate::testing::embedder_suite)
 /// is the conformance suite.
 pub trait Embedder: Send + Sync {
-    /// Returns the identity of the vectors, such as a model and a version. Stored vectors of another identity are computed again.
+    /// Returns the identity of the vectors, such as model and version. Other stored vectors are recomputed.
     fn id(&self) -> String;
 
     /// Returns the embedding of the query `text`; `None` if it has no meaning, such as an empty text.

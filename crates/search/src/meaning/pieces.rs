@@ -155,7 +155,7 @@ fn is_ideograph(letter: char) -> bool {
         | 0x20000..=0x2a6df | 0x2a700..=0x2ceaf | 0x2f800..=0x2fa1f)
 }
 
-/// Returns the parts of an ASCII word in camel case: runs of capitals, capitalised or lower-case words, numbers.
+/// Returns the parts of an ASCII camel-case word: runs of capitals, capitalised or lower-case words, numbers.
 fn camel_parts(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let run =

@@ -75,7 +75,7 @@ impl<'a> EmbeddingTable<'a> {
         Vector::of(&self.sum_of(pieces))
     }
 
-    /// Returns the importance of `word`, in lower case, relative to an average word: `please` low, `kubernetes` high.
+    /// Returns the importance of lower-case `word` relative to an average: `please` low, `kubernetes` high.
     ///
     /// It is the length of the word's row: the longer the row, the more it changes the direction of a sum.
     pub fn importance(&self, word: &str) -> Option<f32> {
@@ -112,7 +112,7 @@ impl<'a> EmbeddingTable<'a> {
         self.sum_of(numbers)
     }
 
-    /// Returns the sum of the rows of pieces and of their pairs. A piece that occurs n times counts sqrt(n) times.
+    /// Returns the sum of the rows of pieces and their pairs. A piece that occurs n times counts sqrt(n).
     fn sum_of(&self, mut numbers: Vec<u32>) -> Vec<f32> {
         let adjacent: Vec<u32> = numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
         numbers.extend(adjacent);

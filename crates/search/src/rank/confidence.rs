@@ -62,7 +62,7 @@ const WITHOUT_COSINE: Weights = Weights {
 
 /// The evidence that a skill fits a query.
 ///
-/// Shares are those of the content words of the query, by importance and rarity: a word that no skill has weighs most.
+/// Shares are of the query's content words, by importance and rarity: a word that no skill has weighs most.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Evidence {

@@ -96,7 +96,7 @@ impl Query {
         Self { vector, ..self }
     }
 
-    /// Returns the same query with the importance of each word from `importance`, relative to an average word.
+    /// Returns the query with the importance of each word from `importance`, relative to an average word.
     pub fn with_importance(mut self, importance: impl Fn(&str) -> Option<f32>) -> Self {
         self.words.iter_mut().for_each(|asked| asked.importance = importance(&asked.word).unwrap_or(1.0));
         self

@@ -1,4 +1,4 @@
-//! Reads a query for the skills that it searches: misspelled words are corrected, and those of other languages translated.
+//! Reads a query for the skills it searches: corrects misspelled words and translates other languages' words.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ struct QueryReader<'a> {
 }
 
 impl QueryReader<'_> {
-    /// Returns the words of `text` that may be misspelled or of another language, at most [`MAX_UNKNOWN`] of each.
+    /// Returns the words of `text` that may be misspelled or foreign, at most [`MAX_UNKNOWN`] of each.
     fn unknown_words(&self, text: &str) -> UnknownWords {
         let (mut unknown, mut foreign): (Vec<String>, Vec<String>) = Default::default();
         let mut is_any_held = false;

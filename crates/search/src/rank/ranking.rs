@@ -19,7 +19,7 @@ use crate::words::{Term, TermPair};
 const CANDIDATES: usize = 200;
 /// The most candidates that embeddings select.
 const NEAREST: usize = 64;
-/// The least cosine of a skill that is found by its embedding only: some skill is always nearest, and mostly it does not fit.
+/// The least cosine of a skill that is found by its embedding only: one is always nearest, and mostly unfit.
 const MIN_COSINE: f32 = 0.25;
 /// The most words that are looked up: those with the highest weight.
 const MAX_TERMS: usize = 64;
@@ -177,7 +177,7 @@ impl SearchIndex {
         (a.version, a.identity).cmp(&(b.version, b.identity))
     }
 
-    /// Returns the cosine of the embeddings of `query` and of the skill at `slot`; 0 if one does not have one.
+    /// Returns the cosine of the embeddings of `query` and of the skill at `slot`; 0 if one is missing.
     fn cosine(&self, query: &Query, slot: Slot) -> f32 {
         let vectors = query.vector.as_ref().zip(self.skills[slot as usize].vector.as_ref());
         vectors.map_or(0.0, |(query, skill)| skill.cosine(query))
@@ -238,7 +238,7 @@ impl SearchIndex {
         QueryTerms { terms, unknown }
     }
 
-    /// Returns the score of the words of each skill. That of a skill that is not in `view` is below all others.
+    /// Returns the score of the words of each skill. A skill that is not in `view` is below all others.
     fn word_scores(&self, terms: &[WeightedTerm<'_>], view: &View<'_>) -> Vec<f32> {
         let mut scores = vec![0.0f32; self.slots()];
         // Whatever is added to it.
@@ -360,7 +360,7 @@ fn name_share(name: &[Term], query: &Query, rarities: &[f32]) -> f32 {
     if all > 0.0 { matched / all } else { 0.0 }
 }
 
-/// The lead of the only skill that is found: it is less than it seems, because there is nothing to compare it with.
+/// The lead of the only skill that is found: less than it seems, as there is nothing to compare it with.
 const LEAD_OF_ONLY: f32 = 0.3;
 /// The numbers of skills between which long descriptions count more and more.
 const FEW_SKILLS: f32 = 100.0;

@@ -1,4 +1,4 @@
-//! Finds the section of a skill's instructions that fits a query best, so that only that section needs to be read.
+//! Finds the section of a skill's instructions that fits a query best, so that only it needs to be read.
 
 use std::collections::BTreeMap;
 

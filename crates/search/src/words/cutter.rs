@@ -1,8 +1,9 @@
 //! The tokenizer: splits a text into the words that are compared.
 //!
-//! Words are runs of letters and digits in any script, in lower case and without accents. An identifier yields its parts and the
-//! whole: `BlobServiceClient` is `blob`, `service`, `client` and `blobserviceclient`. Scripts without spaces between words are
-//! split into overlapping pairs of characters, which needs no dictionary.
+//! Words are runs of letters and digits in any script, in lower case and without accents. An identifier
+//! yields its parts and the whole: `BlobServiceClient` is `blob`, `service`, `client` and
+//! `blobserviceclient`. Scripts without spaces are split into overlapping pairs of characters, which needs no
+//! dictionary.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -37,7 +38,7 @@ impl WordCutter {
         let plain = if text.is_ascii() {
             text
         } else {
-            // Full-width letters, ligatures and accented letters become plain ones; Hangul and Kana syllables are composed again.
+            // Full-width letters, ligatures and accented letters become plain; Hangul and Kana are composed.
             let is_accent = |letter: &char| matches!(letter, '\u{300}'..='\u{36f}');
             self.plain.clear();
             self.plain.extend(text.nfkd().filter(|letter| !is_accent(letter)).nfc());

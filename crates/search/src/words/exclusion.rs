@@ -1,4 +1,4 @@
-//! Separates the parts of a description that say what a skill is for from the parts that say what it is not for.
+//! Separates the parts of a description that say what a skill is for from those about what it is not for.
 
 /// Phrases that start the part of a clause that says what the skill is not for.
 const MARKERS: &[&str] = &[

@@ -145,7 +145,7 @@ fn is_function_word(column: usize, word: &str) -> bool {
     MARKS[column].contains(word) || column == FRENCH && word == "comment"
 }
 
-/// The fewest frequent words of a language in a text that is in it, if it is not a short one: some of them occur in English too.
+/// The fewest frequent words of a language in a longer text that is in it: some occur in English too.
 const MIN_FUNCTION_WORDS: usize = 2;
 /// One word in this many of a text must be frequent in a language for the text to be in it.
 const MIN_SHARE_OF: usize = 6;
@@ -174,7 +174,7 @@ fn english(column: usize, word: &str, is_compound_allowed: bool) -> Option<Vec<&
     Some(both).filter(|both| !both.is_empty())
 }
 
-/// Returns the English words for the runs of `text` in scripts without spaces: at each place for the longest word of the table.
+/// Returns the English words for runs of `text` in scripts without spaces: the longest match at each place.
 fn dense_words(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     let mut rest = text;

@@ -11,8 +11,8 @@ const MAX_LETTERS: usize = 20;
 /// Returns the word that is meant by `word`: of those at `distance`, 0 to 2, the one with the highest
 /// frequency. `frequency` returns the number of skills that have a word.
 ///
-/// A word is at the distance 0 if two adjacent letters are swapped, and at the distance 1 also if one letter is missing,
-/// added or replaced. At the distance 2, one of the two mistakes is an added letter or a swap: all others are too many.
+/// A word is at the distance 0 if two adjacent letters are swapped, and at the distance 1 also if one letter
+/// is missing, added or replaced. At the distance 2, one of two mistakes is an added letter or a swap.
 pub(crate) fn corrected(word: &str, distance: u8, frequency: impl Fn(&str) -> usize) -> Option<String> {
     let is_plain = word.bytes().all(|letter| letter.is_ascii_lowercase());
     if !is_plain || !(MIN_LETTERS - 1..=MAX_LETTERS).contains(&word.len()) {

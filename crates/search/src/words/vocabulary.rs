@@ -8,7 +8,7 @@ use super::cutter::is_dense;
 
 /// The normal spellings of words, each with abbreviations and other spellings of it.
 ///
-/// Only words with a single meaning in texts about software are listed: `ts` is TypeScript, while `ml` may also be a language.
+/// Only words with a single meaning in software are listed: `ts` is TypeScript, `ml` may be a language.
 const SPELLINGS: &[&str] = &[
     "application: app apps; asynchronous: async; authentication: auth; command: cmd cmds; configuration: config configs",
     "continuousintegration: ci; database: db; directory: dir dirs; documentation: docs; dotnet: csharp",
@@ -23,7 +23,7 @@ const SPELLINGS: &[&str] = &[
 /// The number of lines of [`STOP_WORDS`] that are English.
 const ENGLISH_LINES: usize = 11;
 
-/// Stop words of English and, one line per language, of other languages, without accents. In a query they count for less.
+/// Stop words of English and, one line each, of other languages, without accents. In queries they count less.
 ///
 /// Words with a meaning in texts about software are left out of other languages: `mit` is a licence, `di` is
 /// dependency injection, `su` changes users.
@@ -88,7 +88,7 @@ pub(crate) fn is_english_stop_word(word: &str) -> bool {
     WORDS.contains(word)
 }
 
-/// Returns whether `word` is a stop word by its letters: a single non-ASCII letter such as `в`, or Hiragana such as `から`.
+/// Returns whether `word` is a stop word by its letters: a single non-ASCII one (`в`), or Hiragana (`から`).
 fn is_grammatical(word: &str) -> bool {
     if word.as_bytes().first().is_none_or(u8::is_ascii) {
         return false;

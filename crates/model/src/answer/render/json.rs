@@ -128,7 +128,7 @@ fn loaded(loaded: &LoadAnswer) -> Value {
     object.into()
 }
 
-/// Returns the tools that a skill may use as they were written, or a text that is cut where they are too long.
+/// Returns the tools that a skill may use as they were written, or a text that is cut where it is too long.
 fn bounded(tools: &Value) -> Value {
     let text = tools.as_str().map_or_else(|| tools.to_string(), str::to_owned);
     if text.len() <= sentence::MAX_NOTE_CHARS {

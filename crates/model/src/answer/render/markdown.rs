@@ -1,4 +1,4 @@
-//! `markdown`: fenced instructions below a line with their price and a comment with their digest, lists, and fenced files.
+//! `markdown`: fenced instructions below their price and a comment with their digest, lists and fenced files.
 //!
 //! All text of a skill that has lines stands between fences that it cannot close, everything else of a skill
 //! on one line of ours. So a body cannot end early, and cannot pass for the header of another skill.
@@ -155,7 +155,7 @@ fn file(file: &FileText, wording: &Wording) -> String {
     parts.join("\n\n")
 }
 
-/// Returns `text` between fences that are longer than any run of backticks in it; `language` stands behind the first.
+/// Returns `text` between fences longer than any run of backticks in it; `language` follows the first fence.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat((longest + 1).max(3));

@@ -35,7 +35,7 @@ pub(crate) fn line(text: &str) -> String {
     text::shorten(&text::visible_line(text), MAX_LINE_CHARS)
 }
 
-/// Returns the fields of the frontmatter that concern the host and the environment, as written, with their keys.
+/// Returns the frontmatter fields that concern the host and the environment, as written, with their keys.
 pub(super) fn stated_fields(skill: &LoadedSkill) -> Vec<(&'static str, String)> {
     let tools = skill.allowed_tools.as_ref().map(|written| match written {
         Value::String(text) => text.clone(),

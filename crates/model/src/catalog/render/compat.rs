@@ -1,5 +1,5 @@
-//! `compat`: what `skills-ref to-prompt` prints, byte for byte where a description has one line and a location is
-//! harmless. The reference library escapes names and descriptions as HTML and locations not at all.
+//! `compat`: what `skills-ref to-prompt` prints, byte for byte if a description has one line and a location
+//! is harmless. The reference library escapes names and descriptions as HTML, but not locations.
 
 use super::layout::{Frame, Layout, push_note};
 use crate::catalog::entry::Item;

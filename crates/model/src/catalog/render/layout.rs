@@ -38,7 +38,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Returns the sentences on how to load a skill and what to do if none matches, if the host wants them and a skill is listed.
+    /// Returns how to load a skill and what to do if none matches, if the host wants it and there are skills.
     ///
     /// They stand behind the entries: a small model acts on what it read last.
     pub(super) fn usage(&self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! `list`: the tersest index, for orchestrators that start many agents. The primary skill has a `*` for its dash.
+//! `list`: the tersest index, for orchestrators that start many agents. The primary skill has `*` for a dash.
 
 use super::layout::{Frame, Layout, push_after_colon, push_end};
 use crate::catalog::entry::Item;

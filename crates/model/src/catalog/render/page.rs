@@ -54,12 +54,12 @@ impl<'a> Page<'a> {
         self.write(|index| tiers[index], note.as_deref())
     }
 
-    /// Returns the text without entries, around the longest footer that `tiered` may need where every name is listed.
+    /// Returns the text without entries, around the longest footer of `tiered` where every name is listed.
     pub(in crate::catalog) fn frame(&self) -> String {
         self.frame_around(0)
     }
 
-    /// Returns the text without entries, around the longest footer that `tiered` may need where names are left out.
+    /// Returns the text without entries, around the longest footer of `tiered` where names are left out.
     pub(in crate::catalog) fn frame_of_some(&self) -> String {
         self.frame_around(self.items.len())
     }

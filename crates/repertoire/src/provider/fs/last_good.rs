@@ -31,7 +31,7 @@ const MAX_REASONS: usize = 3;
 /// The most characters of a reason that are reported.
 const MAX_REASON_CHARS: usize = 160;
 
-/// Returns whether `document`, made of a file of `length` bytes without blanks, is not a version that could follow `good`.
+/// Returns whether `document`, of a file of `length` bytes without blanks, cannot be a version after `good`.
 ///
 /// A file that is empty is one that is about to be written, unless it always was.
 pub(super) fn is_broken(document: &Document, length: usize, good: &Document) -> bool {
@@ -39,7 +39,7 @@ pub(super) fn is_broken(document: &Document, length: usize, good: &Document) -> 
     may_be_broken(document, length) && (document.standing != Standing::Sound || !was_empty)
 }
 
-/// Returns whether `document`, made of a file of `length` bytes without blanks, is one that not every version could follow.
+/// Returns whether `document`, of a file of `length` bytes without blanks, cannot follow some versions.
 pub(super) fn may_be_broken(document: &Document, length: usize) -> bool {
     document.standing != Standing::Sound || length == 0
 }
@@ -107,7 +107,7 @@ pub(super) struct GoodText {
 }
 
 impl GoodTexts {
-    /// Keeps the text of the skill at `locator`, and forgets those opened longest ago if there is no room for them.
+    /// Keeps the text of the skill at `locator`, and forgets those opened longest ago to make room.
     pub(super) fn keep(&mut self, locator: &Locator, text: GoodText) {
         self.0.retain(|(known, _)| known != locator);
         if text.text.len() > MAX_TEXT_BYTES {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The default number of levels below the root that are searched: skills, groups of skills, and repositories with a directory of
-/// skills. A directory that is a skill is not searched, so that deeper levels cost nothing where all are.
+/// The default number of levels below the root that are searched: skills, groups of skills, and repositories
+/// with a directory of skills. Skills are not searched, so deeper levels cost nothing where all are skills.
 pub const DEFAULT_DEPTH: usize = 3;
 /// The number of levels below a directory that the user names, which may be a repository with plugins:
 /// `plugins/plugin/skills/group/skill/SKILL.md`.
@@ -40,7 +40,7 @@ impl ScanLimits {
     }
 }
 
-/// The directories that symbolic links to skills and to groups of skills may lead to; links in skills are never followed.
+/// The directories that links to skills and groups of skills may lead to; links in skills are never followed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LinkScope {
     /// Any directory.

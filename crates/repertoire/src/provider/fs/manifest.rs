@@ -123,7 +123,7 @@ fn refused(file_name: Cow<'static, str>, fault: &FsFault, cap: u64) -> ManifestF
     ManifestFile::Refused { file_name, rule, message, help }
 }
 
-/// Parses the `SKILL.md` in `bytes` with `parse`; without a stamp it was reached by a link, which is reported.
+/// Parses the `SKILL.md` in `bytes` with `parse`; without a stamp a link led to it, which is reported.
 pub(super) fn parse(
     parse: fn(ManifestSource<'_>, &Policy) -> Document,
     place: &OpenDirectory<'_>,

@@ -121,7 +121,7 @@ struct Visit {
     too_deep: Option<String>,
     /// True if it is a repository and no skill.
     is_repository: bool,
-    /// The directory that a link leads to if it is not a skill, and the skills in it. One that cannot be read has no skills yet.
+    /// The directory that a link leads to if it is not a skill, and its skills; empty if it cannot be read.
     group: Option<(PathBuf, Vec<Arc<ScannedSkill>>)>,
 }
 
@@ -228,7 +228,7 @@ impl Scanner<'_> {
 
     /// Examines the `SKILL.md` of the root itself, after everything below it.
     ///
-    /// A root that is a skill hides those inside it, as other skills do; a stray file beside skills hides none.
+    /// A root that is a skill hides skills inside it, as any skill does; a stray file beside skills does not.
     fn visit_root(&self, scan: &mut Scan) {
         let place = OpenDirectory::beneath(self.root, ROOT_LOCATOR);
         let (visit, _) = self.examine(&place);

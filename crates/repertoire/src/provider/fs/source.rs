@@ -82,7 +82,7 @@ impl FsSource {
         self.last().scan.clone()
     }
 
-    /// Returns every skill below the root. Files that did not change since the last listing are not read again.
+    /// Returns every skill below the root. Files unchanged since the last listing are not read again.
     pub(super) fn list(&self, policy: &Policy) -> Listing {
         let _scanning = self.scanning.lock().unwrap_or_else(PoisonError::into_inner);
         let root = match ScanRoot::open(&self.options.root) {
@@ -108,7 +108,7 @@ impl FsSource {
         Listing { skills, problems }
     }
 
-    /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty, unless it is expected.
+    /// Returns the listing of a root that cannot be opened: empty if it is missing and not expected.
     fn broken(&self, fault: &FsFault, policy: &Policy) -> Listing {
         let (rule, message) = match fault {
             FsFault::Missing if !self.options.is_expected => return Listing::default(),
@@ -182,7 +182,7 @@ impl FsSource {
         }))
     }
 
-    /// Returns the skill at `locator`, which is at `place`: of one that broke since it was opened, the last good version.
+    /// Returns the skill at `locator`, at `place`; if it broke since it was opened, the last good version.
     fn skill(
         &self,
         locator: &Locator,
@@ -209,7 +209,7 @@ impl FsSource {
         Ok(Some(skill))
     }
 
-    /// Returns the last good version of the skill at `locator` with its text: as this process read it, or as it was recorded.
+    /// Returns the last good version of the skill at `locator` with its text, as read here or as recorded.
     fn good(
         &self,
         texts: &GoodTexts,
@@ -224,7 +224,7 @@ impl FsSource {
         last_good::recorded(&self.options, place, policy).map(|(good, found)| (good, found.text))
     }
 
-    /// Returns the skill at `locator` as it is on disk; waits a moment for a file that is about to be written.
+    /// Returns the skill at `locator` as it is on disk; waits a moment for a file that is being written.
     ///
     /// An empty file is valid. But one that was not empty before is being written, and if its text was not
     /// kept there is no replacement: an agent must not get empty instructions.
@@ -358,7 +358,7 @@ impl FsSource {
         Ok(Bundle::new(files))
     }
 
-    /// Returns the digest of the bundle of the skill at `locator`. Files are read only if one changed since the last time.
+    /// Returns the digest of the bundle of the skill at `locator`; reads files only if one has changed.
     pub(super) fn digest(&self, locator: &Locator) -> Result<Digest, Error> {
         let started = now();
         self.at(locator, |place| {
@@ -369,7 +369,7 @@ impl FsSource {
                 return Ok(digest);
             }
             let digest = self.bundle_of(place, walked)?.digest();
-            // A file that changes after the walk has another stamp from then on, so that the fingerprint never matches again.
+            // A file that changes after the walk gets another stamp: the fingerprint never matches again.
             self.digests().extend(fingerprint.map(|fingerprint| (locator.clone(), (fingerprint, digest))));
             Ok(digest)
         })
@@ -394,7 +394,7 @@ impl FsSource {
     }
 }
 
-/// Returns a digest that changes whenever one of `files` does, or `None` where a change after `now` might not show.
+/// Returns a digest that changes with each of `files`, or `None` if a change after `now` might not show.
 fn fingerprint(files: &[WalkedFile], now: i64) -> Option<Digest> {
     let mut text = String::with_capacity(files.len() * 96);
     for WalkedFile { path, stamp } in files {

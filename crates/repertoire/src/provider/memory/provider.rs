@@ -217,7 +217,7 @@ impl Provider for MemoryProvider {
         })
     }
 
-    /// Returns a digest of everything but the content of lazy files, so that it calls no loader and no read changes it.
+    /// Returns a digest of all but the content of lazy files: it calls no loader, and no read changes it.
     fn digest<'a>(&'a self, locator: &'a Locator) -> ResultFuture<'a, Digest> {
         let digest = self.expect_held(locator).map(|held| {
             let is_lazy = |path: &SkillPath| held.resources.iter().any(|it| it.path == *path && it.is_lazy());

@@ -7,7 +7,7 @@ use repertoire_model::repair::quote;
 
 /// Returns the `SKILL.md` with the frontmatter `manifest` and the instructions `body`.
 ///
-/// Every text is a double-quoted scalar, so that none of them is ever taken for a number, a comment or markup.
+/// Every text is a double-quoted scalar, so that it is never taken for a number, a comment or markup.
 pub(super) fn skill_md(manifest: &Manifest, body: &str) -> String {
     let mut text = String::with_capacity(body.len() + 512);
     text.push_str("---\n");

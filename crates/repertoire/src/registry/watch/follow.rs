@@ -65,7 +65,7 @@ impl Follower {
         let _ = self.sender.send(Message::Event(None));
     }
 
-    /// Watches the directories that the library has now; returns whether some of them were not watched before.
+    /// Watches the directories that the library has now; returns whether some were not watched before.
     fn update_watches(&mut self) -> bool {
         let providers = self.registry.providers();
         let (states, has_new, has_unreadable) = match &mut self.watches {
@@ -83,7 +83,7 @@ impl Follower {
                 (states.collect(), outcome.has_new, outcome.has_unreadable)
             }
         };
-        // An unreadable directory that is opened causes no event where the one above it is not watched either.
+        // An unreadable directory that is opened causes no event unless the one above it is watched.
         if has_unreadable || states.iter().any(|following| matches!(following, FollowMethod::Polling(_))) {
             self.pace.set_interval(self.options.poll, POLL_SHARE);
         } else {
@@ -116,7 +116,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Returns a pace of one reload every `interval`, or fewer where a reload costs more than one `share`th of it.
+    /// Returns a pace of a reload every `interval`, fewer if one takes more than one `share`th of it.
     pub(super) fn new(interval: Duration, share: u32, now: Instant) -> Self {
         Self { interval, share, costs: Vec::new(), last: now }
     }

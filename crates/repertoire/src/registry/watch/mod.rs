@@ -1,8 +1,9 @@
 //! Follows the library while it changes: by events of the file system, by polling, on use, or not at all.
 //!
-//! A [`Watcher`] is one thread. It watches the directories of skills and of sources, never whole trees. Events only say *that*
-//! something changed: after a debounce the registry reloads, which costs one stat for each skill that did not change. A late or
-//! lost event does no harm, because a reload at intervals finds what was missed. Sources that cannot be watched are polled.
+//! A [`Watcher`], one thread, watches the directories of skills and of sources, never whole trees. Events
+//! only say *that* something changed: after a debounce the registry reloads, at one stat for each unchanged
+//! skill. Reloads at intervals find what late or lost events missed. Sources that cannot be watched are
+//! polled.
 
 mod options;
 #[cfg(feature = "fs")]

@@ -38,7 +38,7 @@ pub(super) struct WatchOutcome {
     pub(super) sources: Vec<Result<usize, PollReason>>,
     /// True if a directory is newly watched or no longer exists: changes there caused no event.
     pub(super) has_new: bool,
-    /// True if a directory cannot be watched because it cannot be read, so that it may be opened without an event.
+    /// True if a directory that cannot be read is not watched, so that it may be opened without an event.
     pub(super) has_unreadable: bool,
 }
 
@@ -71,9 +71,9 @@ impl WatchSet {
         self.watched().len()
     }
 
-    /// Forgets directories whose watches ended or lead elsewhere, so that the next [`WatchSet::set`] watches them again.
+    /// Forgets directories whose watches ended or lead elsewhere, for [`WatchSet::set`] to watch again.
     ///
-    /// Those below are forgotten as well: if something else has taken the place, they lead to what was there before.
+    /// Those below are forgotten too: if the place was taken, they lead to what was there before.
     pub(super) fn forget(&mut self, ended: &[PathBuf]) {
         let ended: HashSet<&Path> = ended.iter().map(PathBuf::as_path).collect();
         let is_ended = |path: &&PathBuf| path.ancestors().any(|above| ended.contains(above));
@@ -81,7 +81,7 @@ impl WatchSet {
         all.iter().for_each(|directory| self.unwatch(directory));
     }
 
-    /// Watches the points of all sources and nothing else. A source that cannot be watched as a whole is not watched at all.
+    /// Watches the points of all sources and nothing else; a source is watched as a whole or not at all.
     pub(super) fn set(&mut self, sources: Vec<Option<Vec<WatchPoint>>>) -> WatchOutcome {
         let mut wanted: HashMap<PathBuf, WatchScope> = HashMap::new();
         let mut accepted: Vec<Result<Vec<PathBuf>, PollReason>> = Vec::with_capacity(sources.len());

@@ -148,8 +148,7 @@ fn subagents_inherit_by_policy() {
         let back = block_on(child.reattach(10_000));
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);
-        // An agent that is started without a name is of the same kind or sees nothing, and limits are passed
-        // on.
+        // An agent started without a name is of the same kind or sees nothing, and limits are passed on.
         assert!(!sees_gamma(&block_on(session.subagent()).unwrap()));
         let grandchild =
             block_on(block_on(child.subagent()).unwrap().subagent_with(&SubagentOptions::of("child")))

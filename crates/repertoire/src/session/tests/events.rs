@@ -72,8 +72,7 @@ fn every_built_in_tool_has_an_event() {
     check("list_skills", json!({}), &["skills_listed - - - ok call"]);
     check("search_skills", json!({"query": "alpha"}), &["skills_searched - - - ok call"]);
     check("unload_skill", json!({"name": "alpha"}), &["skill_unloaded alpha - - ok call"]);
-    // Without a runner the two that run something are not offered, and their calls are those of unknown
-    // tools.
+    // Without a runner the two that run something are not offered; their calls are of unknown tools.
     for tool in ["call_skill_tool", "run_skill_script"] {
         check(tool, json!({"skill": "alpha"}), &["tool_called - - - denied call"]);
     }

@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 256 * 1024;
 const MAX_TEXT_BYTES: usize = 8 * 1024;
 /// The most bytes of the cache of skills.
 const MAX_SKILL_BYTES: usize = 256 * 1024 * 1024;
-/// The most bytes of the cache of queries. It is small because few queries are repeated, and each new one rewrites the file.
+/// The most bytes of the query cache. It is small: few queries recur, and each new one rewrites the file.
 const MAX_QUERY_BYTES: usize = 2 * 1024 * 1024;
 
 /// An [`Embedder`] that requests embeddings from a server with an OpenAI-compatible API.

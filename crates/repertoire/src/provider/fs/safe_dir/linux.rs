@@ -55,7 +55,7 @@ impl SafeDir {
         Ok(Self { handle, stepwise: STEPWISE.load(Ordering::Relaxed) })
     }
 
-    /// Opens the directory at `path`, an absolute path that was resolved earlier: there may be no link on it now.
+    /// Opens the directory at the absolute `path`, which was resolved earlier: links on it are errors now.
     pub(crate) fn open_resolved(path: &Path) -> Result<Self, FsFault> {
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match openat2(CWD, path, WALKED_DIRECTORY, Mode::empty(), resolve) {

@@ -27,7 +27,7 @@ impl SafeDir {
         Ok(Self { handle })
     }
 
-    /// Opens the directory at `path`, an absolute path that was resolved earlier: there may be no link on it now.
+    /// Opens the directory at the absolute `path`, which was resolved earlier: links on it are errors now.
     pub(crate) fn open_resolved(path: &Path) -> Result<Self, FsFault> {
         let directory = Self::open(path)?;
         match canonicalize(path) {

@@ -46,7 +46,7 @@ pub(crate) struct Stamp {
 /// The permission bit of an owner who may execute the file.
 const OWNER_EXECUTES: u32 = 0o100;
 
-/// The age below which a stamp does not count: a second write could leave it the same on file systems with coarse times.
+/// The age below which a stamp does not count: with coarse times a second write could leave it the same.
 const RACY_NANOSECONDS: i64 = 2_000_000_000;
 
 impl Stamp {
