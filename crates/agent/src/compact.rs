@@ -7,7 +7,7 @@ use crate::error::AgentError;
 use crate::message::{Block, Message, Role};
 use crate::progress::{Observer, Progress};
 
-/// The request for a summary. It is appended, so that the service reads the rest of the request from its cache.
+/// The request for a summary. It is appended, so that the service reads the rest from its cache.
 const REQUEST: &str = "The conversation is about to be replaced by a summary, because it has become too long. Write that summary now, \
                        without calling a tool: the task in the words of the user, what was done and found so far with exact names, paths, \
                        values and errors, what is left to do, and what the user wants or forbids. Instructions of skills are kept \

@@ -3,7 +3,7 @@
 use crate::client::ClientError;
 use crate::transcript::TranscriptError;
 
-/// The error that ended a conversation for now. What was said before it is kept, and the conversation can go on.
+/// The error that ended a conversation for now. What was said before is kept, and the conversation can go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {

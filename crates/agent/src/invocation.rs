@@ -14,7 +14,7 @@ pub(crate) fn first_name(text: &str) -> Option<SkillName> {
     SkillName::new(name.trim_end_matches(PUNCTUATION))
 }
 
-/// Returns the skills that a person invokes in `text`, in order and each once: `/name` as its first word, and `$name` anywhere.
+/// Returns the skills that `text` invokes, in order, each once: `/name` as first word, `$name` anywhere.
 ///
 /// `find` returns the skill of a name; other words are plain text, so that paths, prices and variables of a
 /// shell stay what they are.

@@ -1,8 +1,8 @@
 //! A thin agent loop over Repertoire's sessions.
 //!
-//! The loop, the assembly of the context and the clients of model services are here; everything an agent knows is in skills.
-//! A request consists of tools, system prompt and messages, in this order. Loading a skill, reading its files and changes of the
-//! library only ever append messages, so a service's prompt cache keeps its whole prefix until the conversation is compacted.
+//! The loop, the context and the clients of model services are here; all an agent knows is in skills. A
+//! request consists of tools, system prompt and messages, in this order. Loading a skill, reading its files
+//! and library changes only append messages, so a prompt cache keeps its prefix until a compaction.
 //!
 //! ```no_run
 //! use repertoire::Library;

@@ -17,7 +17,7 @@ pub enum Role {
 
 /// A message of a conversation.
 ///
-/// As JSON it has the shape of Anthropic's messages, which [`Session::observe`](repertoire::Session::observe) reads.
+/// Its JSON is that of Anthropic's messages, which [`Session::observe`](repertoire::Session::observe) reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// Its author.

@@ -17,7 +17,7 @@ use crate::turn::TurnEnding;
 const MAX_RESULT_CHARACTERS: usize = 16_000;
 
 impl Agent {
-    /// Runs a task with a session of its own, whose skills the policy of this one decides, and returns the result.
+    /// Runs a task in its own session, whose skills the policy of this one decides, and returns the result.
     pub(crate) async fn run_subagent(
         &mut self,
         input: &Value,

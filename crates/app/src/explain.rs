@@ -13,7 +13,7 @@ use crate::workspace::{Library, Workspace};
 
 pub use absence::first_of;
 
-/// Returns the explanation of the skills of `library` that `name` may mean: all of that name, or the one of that source.
+/// Returns the explanation of the skills that `name` may mean: all of that name, or the one of that source.
 pub fn explain(workspace: &Workspace, library: &Library, name: &str) -> Result<ExplanationView, Error> {
     let entries = meant(library, name);
     let (found, mut skills) = (!entries.is_empty(), Vec::new());
@@ -50,7 +50,7 @@ pub fn explain_one(
     Ok(skill)
 }
 
-/// Returns the decisions about `entry` and the findings of the rules; `refusal` is why the policy refuses the library.
+/// Returns the decisions about `entry` and its findings; `refusal` is why the policy refuses the library.
 fn explained(
     workspace: &Workspace,
     library: &Library,

@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::stats::mentioned_skills;
 use crate::workspace::{SearchableLibrary, Workspace};
 
-/// The confidence from which on a skill is named, and the words of the prompt that its name, description or keywords must have:
-/// one rare word, such as that of a language, says too little. `bench/README.md` has the measurement.
+/// The confidence from which a skill is named, and the words of the prompt that its name, description or
+/// keywords must have: one rare word, such as a language, says too little. Measured in `bench/README.md`.
 const MIN_CONFIDENCE: f32 = 0.65;
 const MIN_CLAIMED: usize = 2;
 
@@ -29,8 +29,8 @@ const MAX_LOST: usize = 8;
 /// The most bytes of a transcript; a longer one counts as empty.
 const MAX_TRANSCRIPT: u64 = 16 << 20;
 
-/// Tells `say` the text for the model in answer to `event` of `client`, of at most two lines, if there is something to say, and
-/// keeps the index for the next run. Errors are silence.
+/// Tells `say` the text for the model in answer to `event` of `client`, of at most two lines, if there is
+/// something to say, and keeps the index for the next run. Errors are silence.
 pub fn answer(
     workspace: &Workspace,
     client: &'static Client,
@@ -104,7 +104,7 @@ fn fitting(
     Some(lines.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty())
 }
 
-/// Returns `true` if `text`, a name or a path, cannot be taken for instructions: it is one line without quotes.
+/// Returns `true` if `text`, a name or path, cannot be taken for instructions: it is one line without quotes.
 fn is_plain(text: &str) -> bool {
     !text.chars().any(|c| c.is_control() || matches!(c, '`' | '\u{2028}' | '\u{2029}'))
 }
@@ -122,8 +122,8 @@ fn lost_text(lost: &[String]) -> Option<String> {
     })
 }
 
-/// Returns the skills that the transcript `text` of `client` shows loaded since the last compaction, and the skills that
-/// were loaded before it or, if it is not yet in the transcript, until now; the last one last.
+/// Returns the skills that the transcript `text` of `client` shows loaded since the last compaction, and the
+/// skills that were loaded before it or, if it is not yet in the transcript, until now; the last one last.
 fn loaded_and_lost(client: &Client, text: &str) -> (Vec<String>, Vec<String>) {
     let (mut loaded, mut lost) = (Vec::new(), Vec::new());
     for line in text.lines() {

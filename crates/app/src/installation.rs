@@ -203,8 +203,8 @@ fn cargo_options(file: &Path) -> Option<String> {
     })
 }
 
-/// Returns the programs on the search path that are called as this one, links resolved, in the order in which a
-/// shell finds them.
+/// Returns the programs on the search path that are called as this one, links resolved, in the order in which
+/// a shell finds them.
 pub fn programs_on_path(env: &Env) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for directory in env.paths(environment::PATH) {

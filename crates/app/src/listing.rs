@@ -20,7 +20,7 @@ use crate::workspace::{Library, Workspace, shell_word};
 /// The most skills that advice names.
 const MAX_NAMED: usize = 6;
 
-/// The days in which the weight of a use falls by half, as Claude Code weighs uses, and the least part that stays.
+/// The days in which the weight of a use halves, as Claude Code weighs uses, and the least part that stays.
 const HALF_LIFE_DAYS: f64 = 7.0;
 const LEAST_WEIGHT: f64 = 0.1;
 
@@ -31,8 +31,8 @@ struct ClientListing {
     skills: Vec<OfferedSkill>,
 }
 
-/// Returns the listing of the skills of `library` that the client `id` shows its model, in a context window of so many tokens;
-/// `None` if its rule is not known.
+/// Returns the listing of the skills of `library` that the client `id` shows its model, in a context window
+/// of so many tokens; `None` if its rule is not known.
 pub fn listing(
     workspace: &Workspace,
     library: &Library,
@@ -49,8 +49,8 @@ pub fn listings(workspace: &Workspace, library: &Library) -> Vec<ListingView> {
     of_clients(workspace, library, &[]).iter().map(|listing| listing.view(workspace)).collect()
 }
 
-/// Returns a sentence about each client whose model would get less of its skills than now, if skills of these names
-/// and descriptions were added for the user, or for the project.
+/// Returns a sentence about each client whose model would get less of its skills than now, if skills of these
+/// names and descriptions were added for the user, or for the project.
 pub fn losses_by_adding(
     workspace: &Workspace,
     library: &Library,
@@ -138,8 +138,8 @@ impl ClientListing {
         advice
     }
 
-    /// Returns a few skills, the least used and longest, and the characters of descriptions that the others gain
-    /// without them.
+    /// Returns a few skills, the least used and longest, and the characters of descriptions that the others
+    /// gain without them.
     fn obsolete(&self, listing: &SimulatedListing) -> (BTreeSet<&str>, usize) {
         let length = |skill: &OfferedSkill| skill.description.len() + 2 * skill.name.len();
         let mut candidates: Vec<&OfferedSkill> = self.skills.iter().collect();

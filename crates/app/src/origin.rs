@@ -42,7 +42,7 @@ impl ComparedOrigin {
     }
 }
 
-/// Returns the directories that lead to the skill `entry`, the real one first; none if it does not lie in the file system.
+/// Returns the directories that lead to `entry`, the real one first; empty if it is not in the file system.
 pub fn routes(entry: &Entry) -> Vec<PathBuf> {
     let paths =
         [entry.directory(), &*entry.path].into_iter().chain(entry.also.iter().map(|route| &*route.path));

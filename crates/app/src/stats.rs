@@ -207,7 +207,7 @@ struct SessionEvent {
     digest: Option<String>,
 }
 
-/// The skills of the library, to recognise events about them among those of other libraries with the same store.
+/// The skills of the library, to recognise their events among those of other libraries with the same store.
 struct OwnSkills<'a> {
     library: &'a Library,
     entries: BTreeMap<&'a str, &'a Entry>,
@@ -284,7 +284,7 @@ fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns the number of sessions with events that `is_counted`; only the newest `limit` events are looked at.
+/// Returns the number of sessions with events that `is_counted`; only the newest `limit` events are examined.
 fn sessions(
     store: &dyn Store,
     since: Option<SystemTime>,
@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(sessions(&store, None, 4, |_| false).unwrap(), count(0, false));
     }
 
-    /// Returns the names of the skills that are called unused at `days` from now, beside the skills that clients used.
+    /// Returns the names of the skills called unused at `days` from now, beside the skills that clients used.
     fn dead(home: &Path, days: u64) -> Vec<String> {
         let env = Env::new([("HOME".to_owned(), home.into())], PathBuf::new());
         let options = WorkspaceOptions { roots: vec![home.join("skills")], ..WorkspaceOptions::default() };

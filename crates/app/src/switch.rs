@@ -10,7 +10,7 @@ use repertoire_model::Pattern;
 use crate::error::Error;
 use crate::workspace::{ChangeSite, Workspace, settings};
 
-/// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are disabled now.
+/// Switches the skill off or on in the user's configuration. Returns the patterns of all disabled skills.
 pub fn switch(workspace: &Workspace, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, Error> {
     // The configuration may have changed since the server was started.
     let workspace = workspace.reloaded()?;

@@ -25,7 +25,7 @@ pub struct ListedChange {
     /// The answer about it.
     pub view: ChangeView,
     owner: Owner,
-    /// The change. Of what stands without a record it has the paths, and nothing else that could be taken back.
+    /// The change. Of what stands without a record it has the paths, and nothing else to be taken back.
     change: DoneChange,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// Returns the exit code of a command that printed `reply`, whose data is `data`, or the error that the reply is.
+/// Returns the exit code of a command that printed `reply`, which has `data`, or the error that it is.
 pub(crate) fn exit_of(reply: &Reply, data: &Value) -> Result<Exit, CliError> {
     match data["error"].as_str().filter(|_| reply.is_error()) {
         Some(error) => Err(CliError::no(error)),

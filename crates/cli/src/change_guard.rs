@@ -22,7 +22,7 @@ pub(crate) struct ChangeGuard {
 }
 
 impl ChangeGuard {
-    /// Notes that files are changed from now on. A request to end that comes later waits until the command is done.
+    /// Notes that files are changed from now on. A later request to end waits until the command is done.
     pub(crate) fn begin(&self) {
         let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
         if *phase == Phase::Before {
@@ -38,9 +38,8 @@ impl ChangeGuard {
     }
 }
 
-/// Runs a command that changes files. If the program is asked to end before the change has begun, it ends at
-/// once, and if later, once the change is completed. A second request ends it at once; the next command then
-/// completes the change.
+/// Runs a command that changes files. Asked to end before the change begins, it ends at once; later, once the
+/// change is completed. A second request ends it at once; the next command then completes the change.
 pub(crate) fn guarded(
     ui: &mut Ui,
     command: impl FnOnce(&mut Ui, &ChangeGuard) -> Result<Exit, CliError>,

@@ -41,8 +41,7 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// A command with its arguments, in the order of `rep help --all`; the place decides the heading, see
-/// [`GROUPS`].
+/// A command and its arguments. The order is that of `rep help --all`, where [`GROUPS`] has the headings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::ListArgs),
@@ -123,8 +122,7 @@ fn with_root(command: clap::Command, root: Option<&clap::Arg>) -> clap::Command 
 /// The columns of the list of commands; clap does not wrap a template.
 const HELP_COLUMNS: usize = 80;
 
-/// Returns the template of `rep --help`, which lists the commands by job; clap has one heading for all of
-/// them.
+/// Returns the template of `rep --help`, which lists the commands by job; clap has one heading for all.
 fn grouped_help(cli: &clap::Command) -> String {
     let width = cli.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or_default();
     let mut help = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();

@@ -21,7 +21,7 @@ pub(crate) fn not_written(consent: Consent, changes: String) -> CliError {
     if consent == Consent::Unasked { error.hint("`--yes` does it without asking") } else { error }
 }
 
-/// Returns an error that says what was left undone unless there is consent; `hint` is for programs that cannot be asked.
+/// Fails unless there is consent, saying what was left undone; `hint` is for programs that cannot be asked.
 pub(crate) fn expect_consent(consent: Consent, undone: &str, hint: &str) -> Result<(), CliError> {
     match consent {
         Consent::Given => Ok(()),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// The command succeeded.
     Success,
-    /// The answer is no: a finding of severity error, a skill or file that is not there, a library that is refused.
+    /// The answer is no: a finding of severity error, a missing skill or file, a library that is refused.
     No,
     /// The command line or the configuration is wrong; nothing was done.
     Usage,

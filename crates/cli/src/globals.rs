@@ -18,7 +18,7 @@ pub(crate) struct Globals {
     ///
     /// It replaces everything that discovery and configuration would find. Given several times, earlier
     /// directories win over later ones.
-    // Not `global`: clap would forget the directories before the command for those behind it; see `cli::command`.
+    // Not `global`: clap would forget the directories before the command for later ones; see `cli::command`.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub root: Vec<PathBuf>,
     /// Check skills against this profile

@@ -1,4 +1,4 @@
-//! The client that all requests go out through: the certificates that this system trusts, and the proxy of the environment.
+//! The client of all requests: the certificates that this system trusts, and the proxy of the environment.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_
 /// The step that makes the authority of a server trusted.
 const HELP: &str = "if you know it, name the file with its certificate in SSL_CERT_FILE";
 
-/// The certificates that the environment names. The system's count as well, where they can be told apart from these.
+/// The certificates that the environment names. The system's count as well, where they can be told apart.
 #[derive(Debug)]
 pub(crate) struct NamedCertificates {
     /// The value of `SSL_CERT_FILE`.

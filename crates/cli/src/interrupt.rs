@@ -20,7 +20,7 @@ impl Interrupt {
         self.0 == SIGINT
     }
 
-    /// Returns `true` if the terminal was closed, or if somebody asks a program without one to read its configuration again.
+    /// Returns `true` if the terminal closed, or a program without one is to read its configuration again.
     pub(crate) fn is_hangup(self) -> bool {
         self.0 == SIGHUP
     }

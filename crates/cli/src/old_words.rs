@@ -6,8 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::wire::shell_word;
 
-/// The words, each with the command to type instead. Words in capitals stand for the first arguments; all
-/// others follow.
+/// The words, each with the command to type instead. Capitals stand for the first arguments; others follow.
 const OLD_WORDS: &[(&str, &str)] = &[
     ("approvals", "approve --list"),
     ("channel", "team channel"),
@@ -49,8 +48,7 @@ const OLD_OPTIONS: &[(&str, &str)] = &[
     ("--write", "--yes"),
 ];
 
-/// Returns `error` of the command line `typed`, with what to type for `rep` instead if it is about an old
-/// word or option.
+/// Returns `error` of the command line `typed`, with what to type instead of an old word or option.
 pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &clap::Command) -> clap::Error {
     let value = match (error.get(ContextKind::InvalidValue), error.get(ContextKind::InvalidArg)) {
         (Some(ContextValue::String(value)), _) | (None, Some(ContextValue::String(value))) => value.clone(),
@@ -74,8 +72,7 @@ pub(crate) fn with_command(mut error: clap::Error, typed: &[OsString], rep: &cla
     error
 }
 
-/// Returns the command line to type instead of `typed` with the old `word`. Arguments that do not fit are
-/// left out.
+/// Returns the command line to type instead of `typed` with the old `word`, less arguments that do not fit.
 fn with_new_word(rep: &clap::Command, typed: &[String], word: &str) -> Option<String> {
     let at = typed.iter().position(|typed| typed == word)?;
     let before: Vec<&String> = typed[..at].iter().filter(|word| *word != "help").collect();
@@ -102,8 +99,7 @@ fn with_new_word(rep: &clap::Command, typed: &[String], word: &str) -> Option<St
     Some(line(before.into_iter().chain(&words)))
 }
 
-/// Returns the command line to type instead of `typed` with the old `option`: a command, or one of the same
-/// command if it has that.
+/// Returns the command line for `typed` with the old `option`: a command, or an option of the same command.
 fn with_new_option(rep: &clap::Command, typed: &[String], option: &str) -> Option<String> {
     let typed = typed.join("\0");
     let of_option = |(old, _): &&(&str, &str)| old.split(' ').next() == Some(option);

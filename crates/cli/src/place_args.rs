@@ -5,7 +5,7 @@ use repertoire_clients::Owner;
 
 use crate::env::Env;
 
-/// The owner of the files that a command changes: by default the project where there is one, and the user elsewhere.
+/// The owner of the files that a command changes: by default the project if there is one, else the user.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct PlaceArgs {
     /// The skills of the user, for all projects; the default outside of projects

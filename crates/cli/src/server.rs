@@ -77,7 +77,8 @@ pub(crate) struct ServeArgs {
     /// at every address with --exec or --allow-write
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Ask every HTTP client for a token, also on a loopback address; those of `rep team token` are accepted on every address
+    /// Ask every HTTP client for a token, also on a loopback address; those of `rep team token` are accepted
+    /// on every address
     #[arg(long, conflicts_with = "stdio")]
     require_token: bool,
     /// Let pages of this origin talk to the HTTP server, as in `https://app.example.com`
@@ -86,7 +87,8 @@ pub(crate) struct ServeArgs {
     /// Accept HTTP requests for this host name, such as skills.example.com
     #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
     allow_host: Vec<String>,
-    /// The address that people reach the HTTP server at if a proxy is in front of it, such as https://skills.example.com
+    /// The address that people reach the HTTP server at if a proxy is in front of it, such as
+    /// https://skills.example.com
     #[arg(long, value_name = "URL", conflicts_with = "stdio")]
     public_url: Option<String>,
     /// Let people decide about proposals, restore versions and switch skills on the pages; then every address
@@ -115,11 +117,10 @@ impl ServeArgs {
     }
 }
 
-/// The number of skills from which on a server for one client prepares search before somebody searches: it
-/// takes long, and a catalog of so many skills does not replace it.
+/// Skills from which a server for one client prepares search at once: it is slow, and no catalog replaces it.
 const MANY_SKILLS: usize = 2_000;
 
-/// Serves until the program is interrupted, and calls `on_bound` once the address of a server of HTTP is known.
+/// Serves until the program is interrupted, and calls `on_bound` once the address of an HTTP server is known.
 pub(crate) fn run(
     ui: &mut Ui,
     workspace: Workspace,
@@ -279,8 +280,7 @@ fn mcp_options(workspace: &Workspace, args: &ServeArgs) -> McpOptions {
 /// The most events that are read from the journal at once.
 const PAGE: usize = 1_000;
 
-/// Returns the events that sessions of other processes record from now on in the store of this machine. One
-/// on another host may have those of other machines.
+/// Returns new events of other processes in this machine's store; a remote one may have other machines'.
 fn other_events(workspace: &Workspace) -> Probe<Vec<Event>> {
     if workspace.journal().is_none() || workspace.settings.store_url.starts_with("postgres") {
         return Probe::default();
@@ -354,7 +354,7 @@ fn http_options(workspace: &Workspace, args: &ServeArgs, address: &str) -> Resul
     options.page_secret = args.page_secret.clone();
     let public_url = args.public_url.clone().unwrap_or_else(|| settings.http_public_url.clone());
     options.public_url = Some(public_url).filter(|url| !url.is_empty());
-    // A server that others can reach, that runs tools or lets people write starts without token files if its store has tokens.
+    // A server that others reach, runs tools or lets people write may start with the tokens of its store.
     let needs_one =
         !options.address.ip().is_loopback() || args.exec || settings.exec.enabled || args.allow_write;
     let has_one = |workspace: &Workspace| {

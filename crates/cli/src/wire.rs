@@ -42,8 +42,7 @@ pub(crate) fn finish_interrupted_runs(ui: &mut Ui, env: &Env) {
     }
 }
 
-/// Warns of skills that are not offered or hide others, of skills that the project disables, and of
-/// `problems`, in a few lines on standard error.
+/// Warns of skills that are not offered, hide others or are disabled by the project, and of `problems`.
 pub(crate) fn report(
     ui: &mut Ui,
     workspace: &Workspace,

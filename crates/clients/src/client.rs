@@ -25,9 +25,9 @@ pub struct Client {
     pub table: &'static str,
     /// Returns the entry of a server that it starts, from name, command and arguments.
     pub stdio: fn(&str, &str, &[String]) -> Value,
-    /// Returns the entry of a server that runs already, from name and address, if it is known how that is written.
+    /// Returns the entry of a server that runs already, from name and address, if its form is known.
     pub http: Option<fn(&str, &str) -> Value>,
-    /// The way in which its configuration names the environment variable with the token of such a server, if it can.
+    /// The way its configuration names the environment variable with the token of such a server, if it can.
     pub token: Option<TokenReference>,
     /// True if it is started without the user's shell, and so does not have their `PATH`.
     pub is_desktop: bool,

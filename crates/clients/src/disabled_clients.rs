@@ -1,4 +1,4 @@
-//! Skills that `rep disable` disabled for clients: for single ones, which get no links to them, and by the clients' own switches.
+//! Skills that `rep disable` disabled for clients: for single ones, which get no links, and by switches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub fn disabled_for_clients(places: &Places) -> Vec<DisabledClient> {
     changes(places).into_iter().filter_map(disabled).collect()
 }
 
-/// Returns the switches of clients that were turned off: the client, and the name or path of the skill in its configuration.
+/// Returns the switches that were turned off: the client, and the skill's name or path in its configuration.
 fn switched_off(places: &Places) -> BTreeSet<(String, String)> {
     let switches = changes(places).into_iter().flat_map(|change| change.switches);
     switches.map(|switch| (switch.client.clone(), switch.path_or_key().to_owned())).collect()

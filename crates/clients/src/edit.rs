@@ -1,6 +1,6 @@
-//! Edits one entry of a client's configuration file in any format, and keeps everything else, comments included.
+//! Edits one entry of a client's configuration file in any format, and keeps all else, comments included.
 //!
-//! The result is parsed again and must mean what was wanted, nothing more and nothing less; otherwise nothing is written.
+//! The result is parsed again and must mean exactly what was wanted; otherwise nothing is written.
 
 mod json;
 mod one_line;

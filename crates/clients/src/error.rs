@@ -22,7 +22,7 @@ pub struct Error {
 pub enum ErrorKind {
     /// The request cannot be met for this client or on this machine.
     InvalidRequest,
-    /// A file is left alone: it is not ours, cannot be understood, was changed by others, or leads out of the project.
+    /// A file is left alone: it is not ours, not understood, changed by others, or leads out of the project.
     Refused,
     /// The operating system reported an error.
     Io,

@@ -1,5 +1,5 @@
-//! The clients that read skills: where each keeps its configuration and its skills, who reads which skill, and edits of their
-//! files. A new client is a row in `table.rs`, and one in the core's table of the directories that clients read skills from.
+//! The clients that read skills: where each keeps its configuration and skills, who reads which skill, and
+//! edits of their files. A new client is a row in `table.rs`, and one in the core's table of directories.
 //!
 //! ```
 //! use repertoire_clients::{CLIENTS, Environment, Owner, Places};

@@ -1,5 +1,5 @@
-//! The listing of skills that each client shows its model: the rule by which it is cut to a budget, and what that
-//! leaves of the skills that the client reads from files.
+//! The listing of skills that each client shows its model: the rule by which it is cut to a budget, and what
+//! that leaves of the skills that the client reads from files.
 
 mod rule;
 mod rules;

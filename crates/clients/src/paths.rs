@@ -24,8 +24,8 @@ pub fn resolved(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Returns whether `path` of `owner` leads out of where it may be. A user's path may contain links, as managers of dot files make
-/// them; a project's path may not link out of the project, because the link may come from a cloned repository.
+/// Returns whether `path` of `owner` leads out of where it may be. A user's path may contain links, as dot
+/// file managers make; a project's may not link out of it, as the link may come from a cloned repository.
 pub(crate) fn leads_out(places: &Places, owner: Owner, path: &Path) -> bool {
     let trust = FileTrust::Within(places.project().to_owned());
     owner == Owner::Project && trust.objection_to_path("", path).is_some()

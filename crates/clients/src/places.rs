@@ -53,7 +53,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// Returns the user if `is_user` is `true`, and the project else, as the options `--user` of commands mean it.
+    /// Returns the user if `is_user` is `true`, and the project else.
     pub fn user_if(is_user: bool) -> Self {
         if is_user { Self::User } else { Self::Project }
     }
@@ -132,7 +132,7 @@ impl Places {
         }
     }
 
-    /// Returns the paths of the configuration of `client` for `owner`, likeliest last; empty if it does not have one.
+    /// Returns the configuration paths of `client` for `owner`, likeliest last; empty if there is not one.
     pub fn configuration(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
             Owner::User if self.system == System::Windows && !client.windows.is_empty() => client.windows,
@@ -147,7 +147,7 @@ impl Places {
         self.directories(client.directories(), owner)
     }
 
-    /// Returns the directories in which the client of a row of the core's table reads skills of `owner`, its own first.
+    /// Returns the directories in which a client of the core's table reads skills of `owner`, its own first.
     pub fn directories(&self, client: &ClientDirectories, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
             Owner::User => client.user,
@@ -161,7 +161,7 @@ impl Places {
         self.has_sign_of(client.directories())
     }
 
-    /// Returns `true` if a directory or a file shows that the user has the client of a row of the core's table.
+    /// Returns `true` if a directory or a file shows that the user has this client of the core's table.
     pub fn has_sign_of(&self, client: &ClientDirectories) -> bool {
         let mut signs = client.signs.iter().filter_map(|sign| self.path(Owner::User, sign));
         signs.any(|sign| sign.is_dir() || sign.is_file())

@@ -1,6 +1,6 @@
 //! The clients on this machine, and the skills that each of them reads from files.
 //!
-//! A skill is known by its real directory. Its name may differ from that of the directory, and a client may call it by either.
+//! A skill is known by its real directory. Its name may differ from the directory's; clients use either.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{canonicalize, read_dir};
@@ -60,7 +60,7 @@ pub(crate) struct SearchedPlaces {
     pub plugins: Vec<(String, PathBuf)>,
     /// Links that are about to be made, with the real directories of their skills.
     pub planned: BTreeMap<PathBuf, PathBuf>,
-    /// The switches of clients that are turned off: the client, and the name or path of the skill in its configuration.
+    /// The switches that are turned off: the client, and the skill's name or path in its configuration.
     pub switched_off: BTreeSet<(String, String)>,
 }
 
@@ -92,7 +92,7 @@ impl ClientReader {
         self.routes(skill).iter().filter(is_on)
     }
 
-    /// Returns `true` if the client finds `skill`, and reads it by no route because its own switch is turned off.
+    /// Returns `true` if the client finds `skill`, and reads it by no route because its switch is off.
     pub fn is_switched_off(&self, skill: &SkillOnDisk) -> bool {
         !self.routes(skill).is_empty() && self.routes_in_use(skill).next().is_none()
     }
@@ -180,7 +180,7 @@ fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
     own.and_then(|(_, template)| places.path(Owner::User, template)).is_some_and(|own| path.starts_with(own))
 }
 
-/// Returns the entries of `directory` that hold or lead to a `SKILL.md`, each with the real directory of the skill.
+/// Returns the entries of `directory` that hold or lead to a `SKILL.md`, each with its real directory.
 pub(crate) fn skills_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = read_dir(directory).into_iter().flatten().flatten().take(MAX_ENTRIES);
     let paths = entries.map(|entry| entry.path()).filter(|path| path.join("SKILL.md").is_file());
@@ -248,7 +248,7 @@ mod tests {
             SearchedPlaces { plugins: vec![("superpowers".to_owned(), plugin)], ..SearchedPlaces::default() }
         }
 
-        /// Returns a line for each client that finds the skill: the names and paths it has, and `off` if it is switched off.
+        /// Returns a line for each client that finds the skill: its names and paths, and `off` if it is.
         fn found(&self, searched: &SearchedPlaces, directory: &str, written: &str) -> String {
             let places = Places::new(Environment { home: Some(self.path()), ..Environment::new("") });
             let (directory, written) = (self.path().join(directory), Some(written.to_owned()));

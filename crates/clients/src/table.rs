@@ -259,7 +259,7 @@ impl Client {
     }
 
     /// Returns the client that introduces itself to servers as `name`, as in `Zed` or `codex-mcp-client`: its
-    /// name on the command line or one of the others, perhaps with a word behind it that clients are known to add.
+    /// name on the command line or another, perhaps with a word that clients are known to add.
     pub fn introduced_as(name: &str) -> Option<&'static Self> {
         let name = name.to_lowercase().replace(' ', "-");
         let short = ADDED_WORDS.iter().find_map(|word| name.strip_suffix(word));
@@ -267,7 +267,7 @@ impl Client {
     }
 }
 
-/// The words that clients add to their names when they introduce themselves, the longest first. Others are of other programs.
+/// The words that clients add to their names in introductions, longest first. Others are of other programs.
 const ADDED_WORDS: [&str; 7] =
     ["-cli-mcp-client", "-mcp-client", "-client", "-vscode", "-desktop", "-insiders", "-cli"];
 

@@ -1,6 +1,6 @@
 //! The environment variables of a command.
 
-/// The variables of the host that every command gets: the search path of programs, the language and the time zone.
+/// The host's variables that every command gets: the search path of programs, the language and the time zone.
 pub const ALLOWED: &[&str] = &["PATH", "LANG", "LANGUAGE", "TZ"];
 
 /// The prefix of further variables that every command gets.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A program that runs beside this one. It is not a command of a skill, so it is not confined; it is ended with this value.
+/// A program that runs beside this one. Not a skill's command, it is not confined; it ends with this value.
 #[derive(Debug)]
 pub struct HostProcess(Child);
 

@@ -41,8 +41,8 @@ pub(crate) struct Program {
 
 /// Finds `name` as a shell would: in `search` if it has no slash, else relative to `skill`.
 ///
-/// Only programs that the host's search path finds by their bare name become readable, never paths that a file or symbolic link
-/// of the skill names. Symbolic links in `workplaces` are not followed either: commands may have created them.
+/// Only programs that the host's search path finds by bare name become readable, never paths that a file or
+/// link of the skill names. Links in `workplaces` are not followed either: commands may have created them.
 pub(crate) fn find(
     name: &OsStr,
     skill: &Path,
@@ -212,7 +212,7 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Adds a program outside of the system's directories: the file, and the libraries beside its `bin` directory.
+/// Adds a program outside the system's directories: the file, and the libraries beside its `bin` directory.
 fn require(program: &mut Program, path: &Path) {
     program.needs.push(path.to_owned());
     let Some(directory) = path.parent() else { return };

@@ -25,9 +25,9 @@ pub struct Job {
     pub skill: PathBuf,
     /// Standard input; empty unless given.
     pub input: Option<Vec<u8>>,
-    /// The environment variables, beside `HOME`, `TMPDIR` and similar ones, which point into the scratch directory. None is
-    /// inherited; [`environment::allowed`] selects the harmless ones of the host. The program is searched in `PATH`; the
-    /// command gets a `PATH` without directories that are invisible in the sandbox.
+    /// The environment variables, beside `HOME`, `TMPDIR` and others that point into the scratch directory.
+    /// None is inherited; [`environment::allowed`] selects harmless ones of the host. The program is searched
+    /// in `PATH`; the command gets it without directories that are invisible in the sandbox.
     ///
     /// [`environment::allowed`]: crate::environment::allowed
     pub environment: Vec<(String, String)>,
@@ -40,8 +40,8 @@ pub struct Job {
     pub protected: Vec<PathBuf>,
     /// The user's git settings. Files and directories that they name are protected in a granted directory.
     pub git: GitUser,
-    /// Directories that commands of skills may write, absolute, beside those granted to this job. No program is searched there
-    /// even if `PATH` has them: otherwise one command could decide which program the next one runs.
+    /// Directories that commands of skills may write, absolute, beside those granted to this job. No program
+    /// is searched there even if in `PATH`: else one command could decide which program the next one runs.
     pub workplaces: Vec<PathBuf>,
     /// A flag that cancels the job from another thread.
     pub cancel: Option<Cancel>,

@@ -139,7 +139,7 @@ impl Drop for JobJournal {
     }
 }
 
-/// Completes the clean-up of runs whose program was killed: ends remaining processes, renames files that the commands had
+/// Cleans up after runs whose program was killed: ends remaining processes, renames files that commands
 /// created under protected names, and removes scratch directories. `state` is the state directory.
 ///
 /// A program calls it when it starts. Files that were made after the program was killed are left alone.

@@ -7,7 +7,7 @@
 //! the home directory, other skills, the project unless granted, the network unless granted, other processes,
 //! and all environment variables but a short list.
 //!
-//! A *launcher*, which is this program started again, confines the command. So `main` begins with [`launcher::run_if_asked`].
+//! A *launcher*, this program run again, confines the command: `main` begins with [`launcher::run_if_asked`].
 //!
 //! ```no_run
 //! use std::process::ExitCode;

@@ -58,7 +58,7 @@ fn start(program: &str, arguments: &[String], input: Vec<u8>, output: Stdio) -> 
     let mut command = Command::new(program);
     let mut child = command.args(arguments).stdin(Stdio::piped()).stdout(output).spawn()?;
     if let Some(mut pipe) = child.stdin.take() {
-        // A command that does not read its input is not waited for here. That it closes the pipe early is not a fault.
+        // A command that does not read its input is not waited for. Closing the pipe early is not a fault.
         thread::spawn(move || pipe.write_all(&input));
     }
     Ok(child)

@@ -12,7 +12,7 @@ pub struct RunOutcome {
     pub stdout: Output,
     /// Its standard error.
     pub stderr: Output,
-    /// Files and directories that the command created under protected names, by the paths they were renamed to.
+    /// Files and directories that a command created under protected names, by the paths they were renamed to.
     pub refused: Vec<PathBuf>,
     /// Problems after the end of the command that a person has to know about.
     pub cleanup_problems: Vec<CleanupProblem>,
@@ -22,10 +22,10 @@ pub struct RunOutcome {
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CleanupProblem {
-    /// This path could not be searched for protected names: it may contain files that agents, shells or git obey.
+    /// This path could not be searched for protected names: agents, shells or git may obey files in it.
     #[error("{}: files that the command created here could not be checked; look for files that agents, shells or git obey", .0.display())]
     NotSwept(PathBuf),
-    /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
+    /// This protected file was replaced on the host during the command, which could write it until killed.
     #[error("{}: replaced while the command ran, which could write it until it was killed; look at its content", .0.display())]
     ProtectedFileReplaced(PathBuf),
     /// This file under a protected name appeared while the command ran, as the current commit has it: the

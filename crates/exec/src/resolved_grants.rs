@@ -57,7 +57,7 @@ const WHOLE_HOME: &str = "a whole home directory cannot be writable; work in a d
 #[derive(Debug)]
 pub(crate) struct ResolvedGrants {
     pub(crate) program: Program,
-    /// Files that the program needs outside of the system's directories: the path it uses, and the resolved one.
+    /// Files that the program needs outside the system's directories: the path it uses, and the resolved one.
     pub(crate) needs: Vec<(PathBuf, VerifiedPath)>,
     /// The skill's directory, symbolic links resolved.
     pub(crate) skill: PathBuf,
@@ -188,7 +188,7 @@ fn directory(path: &Path) -> Result<PathBuf, ExecError> {
     Ok(real)
 }
 
-/// Returns all environment variables of a command: those of the job, overridden by those of the scratch directory and `PATH`.
+/// Returns the environment of a command: that of the job, overridden by the scratch directory's and `PATH`.
 fn environment(job: &Job, scratch: &Scratch, search: &str) -> Vec<(String, String)> {
     let own = scratch.variables().into_iter().chain([("PATH".to_owned(), search.to_owned())]);
     let own: Vec<(String, String)> = own.collect();

@@ -89,7 +89,7 @@ impl Drop for Scratch {
 
 /// Removes a directory, whatever its permissions are and however deep it is.
 ///
-/// Subdirectories are moved to the top one by one, so that neither paths nor the number of open directories grow.
+/// Subdirectories are moved to the top one by one, so neither paths nor the number of open directories grow.
 pub(crate) fn remove(top: &Path) -> io::Result<()> {
     let mut count = 0_u64;
     let mut pending = vec![top.to_owned()];
@@ -163,7 +163,7 @@ impl FileSizes {
         }
     }
 
-    /// Counts a file or directory, which takes `used` bytes and is `length` bytes long; returns what it adds to the total.
+    /// Counts a file or directory that takes `used` bytes of `length`; returns what it adds to the total.
     pub(crate) fn count(&mut self, id: (u64, u64), used: u64, length: u64) -> u64 {
         let is_new = self.counted.insert(id);
         let (seen, size) = (self.seen.entry(id).or_default(), used.max(length));

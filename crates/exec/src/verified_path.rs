@@ -1,4 +1,4 @@
-//! A path with the device and inode that it had when it was checked. Opening it later fails if it is another file.
+//! A path with the device and inode that it had when checked. Opening it later fails if it is another file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -36,7 +36,7 @@ impl VerifiedPath {
         Self { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino() }
     }
 
-    /// Opens the path with `O_PATH` where available. Fails if it is another file now, or contains a symbolic link.
+    /// Opens the path with `O_PATH` if available. Fails if it is another file now, or has a symbolic link.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         let fd = open(&self.path)?;
         let now = rustix::fs::fstat(&fd)?;
@@ -98,7 +98,7 @@ fn split(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     }
 }
 
-/// Adds read, write and search permission for the owner of a directory. Fails if its path contains a symbolic link.
+/// Adds read, write and search permission for a directory's owner. Fails if its path has a symbolic link.
 pub(crate) fn make_accessible(directory: &Path) -> io::Result<()> {
     let (parent, name) = split(directory)?;
     let now = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -126,7 +126,7 @@ fn chmod(_: &Path, parent: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()>
     Ok(rustix::fs::chmodat(parent, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns every symbolic link that an absolute path goes through, and last the resolved path. None need exist.
+/// Returns every symbolic link in an absolute path, and last the resolved path. None need exist.
 pub(crate) fn trail(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut at = PathBuf::from("/");
@@ -206,7 +206,7 @@ pub(crate) fn open_below(
 fn walk_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
 
-    // `NO_SYMLINKS` refuses links in all components. Without `NOFOLLOW` the error for a link is `ELOOP` in every case.
+    // `NO_SYMLINKS` refuses links in all components. Without `NOFOLLOW` the error is `ELOOP` in every case.
     let walked = flags.difference(OFlags::NOFOLLOW);
     match openat2(directory, path, walked, mode, ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH) {
         // Some containers refuse the call, and a concurrent rename makes it fail with `EAGAIN`.

@@ -1,4 +1,4 @@
-//! Workplaces: directories that commands of skills may write. Programs are not searched there. A home directory is never one.
+//! Workplaces: directories that commands may write, never a home directory. Programs are not searched there.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub(crate) fn search_outside(search: &str, workplaces: &[PathBuf]) -> String {
     outside.collect::<Vec<_>>().join(":")
 }
 
-/// Returns whether `path` lies in one of `workplaces`, as written or with symbolic links resolved. It need not exist.
+/// Returns whether `path`, as written or resolved, lies in one of `workplaces`. It need not exist.
 pub(crate) fn lies_in(path: &Path, workplaces: &[PathBuf]) -> bool {
     let real = path.ancestors().find_map(|above| above.canonicalize().ok());
     let is_in = |place: &PathBuf| {

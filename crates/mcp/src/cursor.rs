@@ -1,4 +1,4 @@
-//! Cursors of paged lists. A cursor holds the last key of a page, so that changes between pages skip and repeat nothing.
+//! Cursors of paged lists: the last key of a page, so that changes between pages skip and repeat nothing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

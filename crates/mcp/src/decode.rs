@@ -1,7 +1,7 @@
 //! Decodes JSON-RPC messages, and builds the error response for everything else.
 //!
-//! rmcp 3.8 takes a list of parameters for an object, an invalid cursor for none, and `initialize` with invalid parameters for an
-//! unknown method; it answers other invalid messages without their id or not at all.
+//! rmcp 3.8 takes a list of parameters for an object, an invalid cursor for none, and `initialize` with
+//! invalid parameters for an unknown method; it answers other invalid messages without id or not at all.
 
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ConstString as _, ErrorData, InitializeRequestParams,

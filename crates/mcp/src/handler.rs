@@ -79,7 +79,7 @@ pub(crate) struct Handler {
     own: Mutex<Option<Arc<Session>>>,
     /// Counts changes of the client's roots.
     root_changes: AtomicU64,
-    /// The number of the snapshot, and of changes of the roots, that skills for files were last looked for at.
+    /// The numbers of the snapshot and of root changes at which skills for files were last looked for.
     looked_for_files: tokio::sync::Mutex<Option<(u64, u64)>>,
     /// Notes about skills for files that no result had yet.
     notes_for_files: Arc<Mutex<Vec<String>>>,
@@ -88,7 +88,7 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    /// Returns a handler whose subscriptions end with `closing`, and whose running calls end with `abandoned`.
+    /// Returns a handler whose subscriptions end with `closing`, and whose calls end with `abandoned`.
     pub(crate) fn new(
         view: Arc<AgentView>,
         options: Arc<McpOptions>,
@@ -136,8 +136,8 @@ impl Handler {
         Arc::clone(own.as_ref().unwrap_or(&self.view.session))
     }
 
-    /// Lets the model read a skill that a person invoked although models are not offered it, for the rest of the session.
-    /// Stateless HTTP requests share the session of their agent, so there it holds for the agent.
+    /// Lets the model read a skill that a person invoked, although models are not offered it, for this
+    /// session. Stateless HTTP requests share the session of their agent, so there it holds for the agent.
     async fn invoke(&self, name: &SkillName, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
         if !is_stateless_http(context) {
             self.own_session().await?;

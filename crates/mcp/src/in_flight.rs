@@ -1,7 +1,7 @@
 //! Tracks in-flight requests and queued output of one stdio client, for back-pressure and shutdown.
 //!
-//! rmcp 3.8 handles any number of requests at a time, keeps any number of responses in memory for a client that does not read,
-//! matches responses to requests by id alone, and loses responses that are not sent when the input ends.
+//! rmcp 3.8 handles any number of requests at a time, keeps any number of responses for a client that does
+//! not read, matches responses to requests by id alone, and loses unsent responses when the input ends.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ pub(super) struct InFlightLimits {
 
 impl Default for InFlightLimits {
     fn default() -> Self {
-        // Enough for a client that sends many requests before it reads, without filling the memory for one that never reads.
+        // Enough for a client that sends many requests before it reads, and bounded for one that never reads.
         Self { requests: 256, subscriptions: 1_024, lines: 10_000, bytes: 16 * 1024 * 1024 }
     }
 }

@@ -1,4 +1,4 @@
-//! MCP: a library of skills as tools, prompts, resources and through the Skills extension, and the tools of other MCP servers.
+//! MCP: skills as tools, prompts, resources and through the Skills extension, and tools of other MCP servers.
 //!
 //! This is the only crate that knows rmcp. It listens nowhere: it serves standard input and output, and
 //! answers requests over HTTP that a host gives to an [`Endpoint`]. It never prints, exits or reads the

@@ -20,7 +20,7 @@ pub(crate) struct ChangeReceiver {
 }
 
 impl ChangeReceiver {
-    /// Returns the current version of each list; that of a list that the client is not offered stays the same.
+    /// Returns the current version of each list; that of a list not offered to the client stays the same.
     pub(crate) fn versions(&mut self) -> ListVersions {
         let mut versions = *self.lists.borrow_and_update();
         versions.tools += *self.own_tools.borrow_and_update();

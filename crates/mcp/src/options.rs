@@ -51,11 +51,11 @@ repertoire_model::options! {
         pub result: Render = Render::Markdown,
         /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
         pub instructions_tokens: usize = INSTRUCTIONS_TOKENS,
-        /// The directory that clients over stdio work in if they name none: skills whose `paths` match a file in it are offered.
+        /// The directory of stdio clients that name none; skills whose `paths` match its files are offered.
         pub project: Option<PathBuf>,
         /// The user's home directory: a repository there is not the project of the directories below it.
         pub home: Option<PathBuf>,
-        /// The skills that a client reads from files by itself, which are left out of its catalog; for a client on this machine.
+        /// The skills that a client on this machine reads from files, which are left out of its catalog.
         pub own_files: Option<OwnFiles>,
         /// Maximum sessions of one caller over HTTP. One more closes the session that was idle longest.
         pub sessions: usize = 1_024,
@@ -70,7 +70,7 @@ repertoire_model::options! {
 }
 
 impl McpOptions {
-    /// Returns `options` as sessions of a server need them, for [`repertoire::LibraryBuilder::session_options`].
+    /// Returns `options` as servers need them, for [`repertoire::LibraryBuilder::session_options`].
     ///
     /// A server sees no transcript, so it always returns the body, and offers `unload_skill` only where the
     /// list of offered tools names it.

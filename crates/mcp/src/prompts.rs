@@ -115,7 +115,7 @@ pub(crate) async fn get(
     Ok(result)
 }
 
-/// Returns `instructions` with `arguments` inserted, and the text to add behind them if there is no place for these.
+/// Returns `instructions` with `arguments` inserted, and the text to add behind them if there is no place.
 fn filled(instructions: &str, arguments: &str) -> Result<(String, String), ErrorData> {
     let places = instructions.matches(PLACEHOLDER).count();
     if places.saturating_mul(arguments.len()).saturating_add(instructions.len()) > MAX_PROMPT_BYTES {
@@ -141,7 +141,7 @@ async fn load(session: &Session, principal: &Principal, name: &SkillName) -> Rep
         .await
 }
 
-/// Returns the instructions of a skill with `arguments`, as `load_skill` returns them, or the bare body if tools are off.
+/// Returns a skill's instructions with `arguments`, as `load_skill` does, or the bare body if tools are off.
 async fn instructions(
     view: &AgentView,
     session: &Session,

@@ -24,7 +24,7 @@ pub(crate) const SUPPORTED_VERSIONS: &[ProtocolVersion] = &[
 pub(crate) enum ProtocolFamily {
     /// Up to 2025-11-25: a session starts with `initialize`.
     Handshake,
-    /// Since 2026-07-28: each request carries its version and capabilities, and results say how long they may be cached.
+    /// Since 2026-07-28: requests carry version and capabilities; results say how long they may be cached.
     Stateless,
 }
 

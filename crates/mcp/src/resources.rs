@@ -23,7 +23,7 @@ use super::skills::{
 };
 use super::uri::{SkillUri, skill_uri};
 
-/// The unlisted resource that FastMCP's skill functions ask for the files of a skill. A file of this name has precedence.
+/// The unlisted resource that FastMCP asks for the files of a skill. A file of this name has precedence.
 const FASTMCP_MANIFEST: &str = "_manifest";
 
 /// Returns the template that all resource URIs match.
@@ -234,7 +234,7 @@ async fn list_directory(
     Ok(result)
 }
 
-/// Returns whether `path` is a directory although no file of the skill is in it. Reading a directory fails with its own error.
+/// Returns whether `path` is a directory without files of the skill. Reading one fails with its own error.
 async fn is_empty_directory(
     view: &AgentView,
     entry: &Entry,

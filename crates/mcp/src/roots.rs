@@ -15,7 +15,7 @@ use rmcp::service::{Peer, PeerRequestOptions};
 /// The most roots that are searched for files.
 const MAX_ROOTS: usize = 16;
 
-/// The most entries of directories that are read, in all roots together. Those nearest to the roots come first.
+/// The most directory entries that are read, in all roots together. Those nearest to the roots come first.
 const MAX_ENTRIES: usize = 10_000;
 
 /// Directories of files that no one works on, beside others that are never searched for skills.
@@ -33,8 +33,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// Returns the paths of the files that the client of `peer` works on, relative to their repository and with
 /// `/` between their parts.
 ///
-/// The client is asked for its roots if it has some; without any it works in `project`. A repository at `home` is not that of the
-/// directories below. If reading takes too long, only the files that were found in time are returned.
+/// The client is asked for its roots if it has some; else it works in `project`. A repository at `home` is
+/// not that of directories below. If reading takes too long, only the files found in time are returned.
 pub(crate) async fn files(
     peer: Option<&Peer<RoleServer>>,
     project: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub(crate) async fn files(
     tokio::time::timeout(READ_TIMEOUT, read).await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Asks a client for its roots, and returns the ones that are paths; none if it has no roots or does not answer.
+/// Returns the roots of a client that are paths; none if it has no roots or does not answer.
 ///
 /// Clients of versions before 2025-06-18 are not asked: some declare roots but never answer, and then fail on
 /// `notifications/cancelled`.
@@ -90,7 +90,7 @@ fn path(uri: &str) -> Option<PathBuf> {
     path.starts_with('/').then(|| PathBuf::from(&*path))
 }
 
-/// Returns the paths of the files in `directories`, after reading at most `max_entries` entries, until `deadline`.
+/// Returns the paths of the files in `directories`, from at most `max_entries` entries, until `deadline`.
 ///
 /// Symbolic links are not followed. Directories of tools, such as `node_modules`, of generated files, and the
 /// directories that clients read skills from are left out.

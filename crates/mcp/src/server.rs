@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns a server of the skills of `served`, whose library should have been opened with [`McpOptions::session_options`].
+    /// Returns a server of `served`, whose library should be opened with [`McpOptions::session_options`].
     pub fn new(served: Arc<ServedLibrary>, options: McpOptions) -> Self {
         Self { served, options: Arc::new(options), sessions: Arc::default() }
     }

@@ -1,4 +1,4 @@
-//! The methods and wire types of the Skills extension, `io.modelcontextprotocol/skills`, which rmcp 3.8 does not have.
+//! Methods and wire types of the Skills extension, `io.modelcontextprotocol/skills`, which rmcp 3.8 lacks.
 
 use repertoire::event::Via;
 use repertoire::serve::{AgentView, Principal, PublishResult, PublishedSkill, RequestRecord};

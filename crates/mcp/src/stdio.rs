@@ -36,11 +36,11 @@ const TOO_MANY_SUBSCRIPTIONS: &str = "too many subscriptions; cancel one first";
 /// The error for a late handshake. rmcp would accept it and still require `_meta` in each request.
 const LATE_INITIALIZE: &str = "initialize must come first; this client has sent requests without a handshake, so each request needs `_meta`";
 
-/// Maximum time for requests in flight to finish at the end of the input. Calls that still run are cancelled then.
+/// Maximum time for requests in flight to finish after the end of input. Calls that still run are cancelled.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 impl Server {
-    /// Serves standard input and output for the agent called `agent`, or without restriction, until the input ends or `stop`.
+    /// Serves standard input and output for `agent`, or without restriction, until the input ends or `stop`.
     pub fn serve_stdio_blocking(&self, agent: Option<&str>, stop: &Stop) -> Result<(), Error> {
         // Files are read on other threads, so one thread is enough for one client, and quickest.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -152,7 +152,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         Err(decode::error(&id, ErrorData::invalid_request(reason, None)))
     }
 
-    /// Ends subscriptions, and waits for the responses to requests in flight. It may be dropped and called again.
+    /// Ends subscriptions, and waits for responses to requests in flight. It may be dropped and called again.
     async fn finish(&mut self) {
         self.closing.cancel();
         let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + LAST_ANSWERS);

@@ -120,7 +120,7 @@ impl Drop for CallPlace {
     }
 }
 
-/// Answers a call. Failures are results for the model, except for a tool that cannot exist, which is a protocol error.
+/// Answers a call. Failures are results for the model; only a tool that cannot exist is a protocol error.
 pub(crate) async fn call(
     view: &AgentView,
     session: &Session,

@@ -37,7 +37,7 @@ pub struct SkillChange {
     pub before: Option<SkillFiles>,
     /// Its files as they will be; none if it is removed.
     pub after: Option<SkillFiles>,
-    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
+    /// Everything else in its directory, which is removed with it, as [`InstalledSkill::others`] has it.
     ///
     /// [`InstalledSkill::others`]: repertoire::change::InstalledSkill::others
     pub others: Vec<String>,
@@ -47,7 +47,7 @@ pub struct SkillChange {
     pub locked: Option<LockedSkill>,
 }
 
-/// Completes or undoes an interrupted change of `installation`; `None` if there is not one, or another process is at it.
+/// Completes or undoes an interrupted change; `None` if there is not one, or another process is at it.
 pub fn recover(installation: &Installation, store: &LazyStore) -> Result<Option<Recovery>, Error> {
     change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
 }

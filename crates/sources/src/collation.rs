@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// sorts. A letter sorts before its capital, and only where nothing else differs.
 const ORDER: &str = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Returns `true` if the place of `text` does not depend on the locale: it does for characters outside of ASCII.
+/// Returns `true` if the place of `text` does not depend on the locale, as that of non-ASCII characters does.
 pub(crate) fn is_collated(text: &str) -> bool {
     text.chars().all(|letter| weight(letter).is_some())
 }

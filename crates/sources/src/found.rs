@@ -104,7 +104,7 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     found
 }
 
-/// Returns `false` if the skill lies elsewhere in a package than where packages offer skills, such as among its tests.
+/// Returns `false` if the skill lies where packages do not offer skills, such as among its tests.
 fn is_offered(tree: &FetchedTree, skill: &FoundSkill) -> bool {
     let parts: Vec<&str> = skill.path.split('/').collect();
     let Some(position) = parts.iter().position(|part| *part == "skills") else {
@@ -223,7 +223,7 @@ mod tests {
     use crate::git::tests::repository::skill;
     use crate::{FetchOptions, fetch};
 
-    /// Returns the skills of a directory with `files`, each with its path and the reason that it cannot be added.
+    /// Returns the skills of a directory with `files`, each with its path and why it cannot be added.
     fn found(files: &[(&str, &str)]) -> Vec<(String, String, Option<String>)> {
         let directory = tempfile::tempdir().unwrap();
         for (path, text) in files {

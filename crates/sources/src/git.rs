@@ -391,7 +391,7 @@ impl Git {
         Ok((files, left_out))
     }
 
-    /// Fetches the contents of `files` in one request. Files that are missing afterwards are fetched one by one.
+    /// Fetches the contents of `files` in one request. Files missing afterwards are fetched one by one.
     fn prefetch(&self, commit: &str, files: &[GitFile]) {
         let empty = self.run(self.inside(&["hash-object", "-t", "tree", "--stdin"]), MAX_MESSAGE);
         let Ok(empty) = empty else { return };

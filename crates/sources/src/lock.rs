@@ -1,4 +1,4 @@
-//! `repertoire.lock`: the skills that were added, each with its source, the exact version and the digests of its files.
+//! `repertoire.lock`: the added skills, each with its source, the exact version and the digests of its files.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -81,7 +81,7 @@ pub(crate) fn pypi(
     Ok(version.to_owned())
 }
 
-/// Returns the address that `reference` stands for on the page at `page`: mirrors write addresses relative to it.
+/// Returns the address that `reference` means on the page at `page`: mirrors write relative addresses.
 fn resolved(page: &str, reference: &str) -> Option<String> {
     let (mut page, mut rest) = (page, reference);
     while let Some(below) = rest.strip_prefix("../") {

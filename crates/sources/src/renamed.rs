@@ -8,7 +8,7 @@ use repertoire_model::patch::SkillFiles;
 use crate::found::FoundSkill;
 use crate::lock::LockedSkill;
 
-/// The share of its text that a renamed skill has in common with what it was, in percent, as git's default for renamed files.
+/// The least share of its text, in percent, that a renamed skill keeps, as git's default for renamed files.
 const LEAST_SIMILARITY: u64 = 50;
 
 /// The most skills that are compared with one that is gone.

@@ -24,7 +24,7 @@ pub struct VersionToSend<'a> {
     pub archive: &'a [u8],
 }
 
-/// Sends a version to the server at `address`, with the token of `options`. Returns the status and the body of its answer.
+/// Sends a version to the server at `address`, with the token of `options`. Returns the status and the body.
 pub fn send_version(
     address: &str,
     version: VersionToSend<'_>,

@@ -1,4 +1,4 @@
-//! `skills-lock.json`, version 1, as `npx skills` writes it: kept in step where a project has one, and taken over.
+//! `skills-lock.json`, version 1, of `npx skills`: kept in step where a project has one, and taken over.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const MAX_SKILLS: usize = 10_000;
 pub struct ImportedSkill {
     /// Its name.
     pub name: String,
-    /// The source, as [`SourceText::parse`](crate::SourceText::parse) reads it; none if it cannot be expressed.
+    /// The source, as [`SourceText::parse`](crate::SourceText::parse) reads it, if it can be expressed so.
     pub source: Option<String>,
     /// The branch, tag or commit.
     pub reference: Option<String>,
@@ -68,7 +68,7 @@ pub fn imported(text: &str) -> Result<Vec<ImportedSkill>, String> {
     Ok(skills.iter().take(MAX_SKILLS).map(skill).collect())
 }
 
-/// Returns the text of a `skills-lock.json` after skills were added, changed or removed; `None` if `text` cannot be understood.
+/// Returns the `skills-lock.json` after skills were added, changed or removed; `None` if `text` is invalid.
 pub(crate) fn updated(
     text: &str,
     changes: impl Iterator<Item = (SkillName, Option<(LockedSkill, SkillFiles)>)>,

@@ -1,4 +1,4 @@
-//! Writes the files of a source to a directory of our own, with paths that are safe everywhere and within limits.
+//! Writes files of a source to a directory of our own, within limits and with paths that are safe everywhere.
 
 use std::collections::BTreeMap;
 use std::fmt;

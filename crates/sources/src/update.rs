@@ -194,7 +194,7 @@ fn newest_skill(locked: &LockedSkill, tree: &FetchedTree, skill: &FoundSkill) ->
     Box::new(NewestSkill { skill: skill.clone(), locked, left_out })
 }
 
-/// Returns the files of `locked` as they were added: from the store, or else from the source at the version of then.
+/// Returns the files of `locked` as they were added: from the store, or else from the source at that version.
 pub fn locked_files(
     locked: &LockedSkill,
     base: &Path,

@@ -7,7 +7,7 @@ use repertoire::Error;
 
 use crate::value::{Row, SqlValue};
 
-/// The most parameters of a statement that inserts rows. SQLite looks each of them up by name among the others.
+/// The most parameters of a statement that inserts rows. SQLite looks each up by name among the others.
 const MAX_PARAMETERS: usize = 256;
 
 /// A lock that writers hold until their transaction ends, so that numbers become visible in order.
@@ -76,7 +76,7 @@ pub trait Database: Send + Sync {
     /// Returns where it is, for people.
     fn location(&self) -> String;
 
-    /// Returns the number of processes that are connected, this one among them; `None` where that is not known.
+    /// Returns the number of connected processes, this one among them; `None` where that is not known.
     fn processes(&self) -> Result<Option<u64>, Error> {
         Ok(None)
     }
@@ -94,7 +94,7 @@ pub trait Database: Send + Sync {
     /// Runs queries. They may be run again if a connection breaks.
     fn read<T>(&self, work: impl FnMut(&mut dyn Connection) -> Result<T, Error>) -> Result<T, Error>;
 
-    /// Runs statements in one transaction. They may be run again if a connection breaks before the transaction ends.
+    /// Runs statements in one transaction. They may run again if a connection breaks before it ends.
     fn write<T>(
         &self,
         durability: Durability,

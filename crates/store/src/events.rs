@@ -76,8 +76,8 @@ impl<D: Database> Journal for SqlStore<D> {
 
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error> {
         let first = since.map_or(0, day);
-        // Two scans that are joined here are faster than a join by SQLite. Keys are read last, so that none is missing.
-        // The last call is on the last day, which one lookup for each key finds faster than a maximum over all days.
+        // Two scans joined here are faster than a join by SQLite. Keys are read last, so that none is
+        // missing. The last call is on the last day: a lookup per key is faster than a maximum over all days.
         let (sums, keys) = self.database.read(|connection| {
             let sums = "SELECT key, CAST(sum(calls) AS BIGINT), CAST(sum(tokens) AS BIGINT) FROM usage \
                         WHERE day >= $1 GROUP BY key";

@@ -1,4 +1,4 @@
-//! The stores of [Repertoire](https://docs.rs/repertoire) in databases: a SQLite file for one machine, PostgreSQL for a fleet.
+//! Stores of [Repertoire](https://docs.rs/repertoire): a SQLite file for one machine, PostgreSQL for a fleet.
 //!
 //! [`open`] takes the path of a SQLite file or the address of a PostgreSQL database, brings its tables up to
 //! date and returns a [`repertoire::store::Store`]. Both behave alike; one suite of tests holds them to it.
@@ -14,8 +14,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The methods block. On a thread that drives asynchronous tasks, those of a PostgreSQL store panic; call them on one that may
-//! block. Times are kept to the millisecond. U+FFFD takes the place of NUL characters, which PostgreSQL cannot keep.
+//! The methods block; on a thread that drives asynchronous tasks, those of a PostgreSQL store panic: call
+//! them on another. Times are kept to the millisecond. U+FFFD replaces NUL, which PostgreSQL cannot keep.
 
 mod open;
 mod store;

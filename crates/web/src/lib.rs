@@ -1,4 +1,4 @@
-//! Serves a library of skills over HTTP: the well-known index, the dashboard, and a service for MCP that the host mounts.
+//! Serves a library over HTTP: the well-known index, the dashboard, and an MCP service that the host mounts.
 //!
 //! This is the only crate that knows axum and HTML. It never prints, exits or reads the environment.
 

@@ -41,7 +41,7 @@ repertoire_model::options! {
         pub mcp: Mount,
         /// Returns the number of events that the journal dropped, for `/metrics`.
         pub dropped_events: Probe<u64>,
-        /// Returns the events that other processes of the machine recorded since it was last asked, for `/metrics`.
+        /// Returns the events that other processes here recorded since the last call, for `/metrics`.
         pub other_events: Probe<Vec<Event>>,
         /// Returns whether the store answers, which `/readyz` reports.
         pub store: Probe<bool>,

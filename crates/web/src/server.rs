@@ -64,7 +64,7 @@ impl Server {
         self.shared.served.settled().await;
     }
 
-    /// Returns the view of the agent called `agent` of `library`, or of one without restriction, within `limits`.
+    /// Returns the view of `library` for the agent called `agent`, or an unrestricted one, within `limits`.
     pub(crate) async fn limited_view(
         &self,
         library: Library,

@@ -13,7 +13,7 @@ use crate::usage::TokenUsage;
 pub trait Client: Send + Sync {
     /// Sends a request and returns the answer; texts are reported as they arrive.
     ///
-    /// It ends with [`ClientErrorKind::Cancelled`](super::ClientErrorKind::Cancelled) soon after `cancellation` is cancelled.
+    /// Fails with [`Cancelled`](super::ClientErrorKind::Cancelled) soon after `cancellation` is cancelled.
     fn send<'a>(
         &'a self,
         request: &'a Request<'a>,

@@ -101,7 +101,7 @@ impl ModelClient {
 
     /// Sends the request and reads the answer, on a thread that may block.
     fn exchange(&self, body: &str, pieces: &Sender<String>) -> Result<Response, ClientError> {
-        // A service that moves its address does not get the key of the user sent there: redirects are not followed.
+        // Redirects are not followed: the new address would get the key of the user.
         let mut request = self.options.http.post(&self.url).header("content-type", "application/json");
         request = request.header("accept", "text/event-stream");
         request = request.timeout(self.options.timeout);
@@ -146,7 +146,7 @@ impl ModelClient {
                 }
             }
             if decoder.has_ended() {
-                // A service may keep the stream open. The connection can be used again once it is read to its end.
+                // A service may keep the stream open. The connection is reusable once it is read to its end.
                 std::thread::spawn(move || while let Ok(Some(_)) = events.next() {});
                 return Ok(decoder.response());
             }

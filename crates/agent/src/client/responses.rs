@@ -38,7 +38,7 @@ pub(super) fn body(request: &Request<'_>) -> Value {
     body
 }
 
-/// Returns the items of a message. Reasoning that nothing follows, as in an answer that was cut, is refused by the service.
+/// Returns the items of a message. The service refuses reasoning that nothing follows, as in a cut answer.
 fn items(message: &Message) -> impl Iterator<Item = Value> {
     let last = message.content.iter().rposition(|block| !matches!(block, Block::Vendor { .. }));
     let end = last.map_or(0, |last| last + 1);

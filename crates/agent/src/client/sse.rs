@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 /// The most bytes that the lines of one event may have.
 const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// Reads the data of server-sent events from a stream. Names of events are left out: every service repeats them in the data.
+/// Reads the data of server-sent events. Their names are left out: every service repeats them in the data.
 #[derive(Debug)]
 pub(super) struct Events<R> {
     reader: R,

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::view::SkillDecisionView;
 use crate::workspace::{Library, Workspace, shell_word};
 
-/// Returns the decisions about `entry`, in which the rules found `found`; `refusal` is why the policy refuses the library.
+/// Returns the decisions about `entry` with its findings `found`; `refusal` is why the library is refused.
 pub(super) fn of(
     workspace: &Workspace,
     library: &Library,

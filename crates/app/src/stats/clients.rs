@@ -1,4 +1,4 @@
-//! The use of skills that clients record themselves: Claude Code's counters and transcripts, and the session files of Codex.
+//! The use of skills that clients record: Claude Code's counters and transcripts, and Codex's session files.
 //!
 //! The files are only read. They belong to other programs, so lines that are not understood are passed over.
 
@@ -77,7 +77,7 @@ impl ClientRecord {
         Self { client, record, skills, last_uses }
     }
 
-    /// Returns whether the skill in the real directory `directory` was used after `oldest`, a time in RFC 3339.
+    /// Returns whether the skill in `directory`, a real path, was used after `oldest`, a time in RFC 3339.
     pub(super) fn was_used(&self, directory: &Path, oldest: Option<&str>) -> bool {
         self.last_uses.get(directory).is_some_and(|last| Some(last.as_str()) > oldest)
     }
@@ -231,7 +231,7 @@ fn transcripts(directory: &Path, since: Option<SystemTime>) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Adds the counters in `~/.claude.json`: `{"skillUsage": {NAME: {"usageCount": 3, "lastUsedAt": MILLISECONDS}}}`.
+/// Adds the counters of `~/.claude.json`: `{"skillUsage": {NAME: {"usageCount": 3, "lastUsedAt": MILLIS}}}`.
 fn add_counters(uses: &mut Uses, settings: &Value) {
     for (name, counter) in settings["skillUsage"].as_object().into_iter().flatten() {
         let number = counter["usageCount"].as_u64().unwrap_or_default();
@@ -267,7 +267,7 @@ pub(crate) fn mentioned_skills(id: &str, line: &Value) -> Vec<String> {
     mentions.iter().map(|mention| mention.name().to_owned()).collect()
 }
 
-/// Returns the skills that a line of a transcript of Claude Code uses: calls of `Skill`, and of `Read` for a `SKILL.md`.
+/// Returns the skills that a line of a Claude Code transcript uses: by `Skill`, or by `Read` of a `SKILL.md`.
 fn claude_uses(line: &Value) -> Vec<Mention> {
     let content = line["message"]["content"].as_array().into_iter().flatten();
     let calls = content.filter(|part| part["type"] == "tool_use");
@@ -291,7 +291,7 @@ fn claude_uses(line: &Value) -> Vec<Mention> {
     calls.filter_map(skill).filter(|mention| !mention.name().is_empty()).collect()
 }
 
-/// Returns the skills that a line of a session file of Codex uses: calls of tools whose arguments name a `SKILL.md`.
+/// Returns the skills that a line of a Codex session file uses: tool calls whose arguments name a `SKILL.md`.
 fn codex_uses(line: &Value) -> Vec<Mention> {
     let payload = &line["payload"];
     match payload["type"].as_str() {

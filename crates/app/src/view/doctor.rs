@@ -20,7 +20,8 @@ pub enum CheckStatus {
 /// A check of the set-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckView {
-    /// The result: `ok`, `info` for something that is not there or does not work and need not, `warn` or `error`.
+    /// The result: `ok`, `info` for something that is not there or does not work and need not, `warn` or
+    /// `error`.
     #[schemars(with = "String")]
     pub status: CheckStatus,
     /// The subject.

@@ -185,7 +185,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];
 
-/// Returns the variable that sets the configuration key `key`: `catalog.format` is `REPERTOIRE_CATALOG_FORMAT`.
+/// Returns the variable that sets the configuration `key`: `catalog.format` is `REPERTOIRE_CATALOG_FORMAT`.
 pub fn variable_of(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
@@ -245,7 +245,7 @@ impl Env {
         &self.working_directory
     }
 
-    /// Returns the directory that the variable `name` names; a relative one counts from the working directory.
+    /// Returns the directory that the variable `name` has; a relative one counts from the working directory.
     pub fn directory(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(|value| self.working_directory.join(value))
     }

@@ -44,7 +44,7 @@ impl Workspace {
         Ok(Arc::new(Executor::new(sandbox, options)))
     }
 
-    /// Returns the paths that tools and scripts may never write: settings, state, cache, and directories of skills.
+    /// Returns the paths that tools and scripts never write: settings, state, cache and skill directories.
     fn own_places(&self) -> Vec<PathBuf> {
         let env = &self.env;
         let config = env.config_home().map(|home| home.join("repertoire"));
@@ -58,7 +58,7 @@ impl Workspace {
 
     /// Returns the executor of sessions of `agent` if `flag` or the configuration lets models run tools.
     ///
-    /// Fails if the flag does and `tools.offer` leaves models no tool for it; of two settings the narrower one counts.
+    /// Fails if the flag does and `tools.offer` leaves models no tool for it; the narrower setting counts.
     pub fn session_executor(
         &self,
         flag: bool,

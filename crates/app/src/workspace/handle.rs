@@ -69,7 +69,7 @@ impl Workspace {
         Self::new(self.env.clone(), options, self.settings.clone(), Arc::clone(&self.reporter))
     }
 
-    /// Returns this workspace with the skills of `channels` of the store at `location`, or of the one that is configured.
+    /// Returns this workspace with the skills of `channels` of the store at `location`, or the usual one.
     pub fn serving(mut self, location: Option<&str>, channels: Vec<String>) -> Result<Self, Error> {
         if let Some(location) = location {
             location.clone_into(&mut self.settings.store_url);

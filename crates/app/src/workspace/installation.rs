@@ -213,7 +213,7 @@ impl Workspace {
         Ok(added_links(&self.env.places(), owner, kind, &linked.collect::<Vec<_>>(), obsolete)?)
     }
 
-    /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.
+    /// Returns the options of fetching; git may ask for credentials. `token_file` is the token for a server.
     pub fn fetch_options(&self, prompt: GitPrompt, token_file: Option<&Path>) -> Result<FetchOptions, Error> {
         let mut options = self.unattended_fetch_options()?;
         options.prompt = prompt;

@@ -25,7 +25,7 @@ pub fn chosen(env: &Env) -> Result<Option<KitChoice>, Error> {
     Ok((!names.is_empty()).then(|| KitChoice { names, origin: "`rep kit use`".to_owned() }))
 }
 
-/// Returns the kits that are chosen for the project; none if the choice may not be read, of which `main` warns.
+/// Returns the kits chosen for the project; none if the choice may not be read, of which `main` warns.
 fn of_project(env: &Env) -> Result<Vec<String>, Error> {
     let Some(place) = place(env) else { return Ok(Vec::new()) };
     match KitRecord::read(&place) {
@@ -48,7 +48,7 @@ pub fn choose(env: &Env, names: &[String]) -> Result<(), Error> {
     })?)
 }
 
-/// Returns the directory that a choice is made for: the root of the repository, or else the working directory.
+/// Returns the directory that a choice is made for: the root of the repository, else the working directory.
 pub fn project(env: &Env) -> PathBuf {
     let project = env.places().project().to_owned();
     fs::canonicalize(&project).unwrap_or(project)

@@ -1,4 +1,4 @@
-//! The workspace: settings, places of skills and state of a user in a directory; libraries and sessions come out of it.
+//! The workspace: a user's settings, places of skills and state in a directory; opens libraries and sessions.
 
 mod agents;
 mod disabled;

@@ -110,8 +110,7 @@ pub fn record_approval(
     Ok(record_change(&place, change)?)
 }
 
-/// Writes the proposal as a Markdown file that people can read. The store has it in any case, so a failure is
-/// not reported.
+/// Writes the proposal as a Markdown file for people. The store has it as well: a failure is not reported.
 pub fn write_proposal(env: &Env, proposal: &Proposal) {
     let Some(state) = env.state_directory() else { return };
     let path = state.join("proposals").join(proposal::file_name(proposal));

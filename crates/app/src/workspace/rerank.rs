@@ -135,7 +135,7 @@ fn post(http: &HttpClient, url: &str, body: &str) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Returns the indexes of `answer`, the most relevant first. Some servers send them in the order of the documents.
+/// Returns the indexes of `answer`, the most relevant first. Some servers send them in document order.
 fn order(answer: &[u8], count: usize) -> Result<Vec<usize>, String> {
     let Answer { mut results } =
         serde_json::from_slice(answer).map_err(|error| format!("the answer is not understood: {error}"))?;

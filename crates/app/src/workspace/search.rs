@@ -45,7 +45,7 @@ impl Workspace {
         embedder(self).map(|_| ())
     }
 
-    /// Returns the reason that search does not work as configured, if it does not. An embedding server is sent one word.
+    /// Returns why search does not work as configured, if it does not. An embedding server is sent one word.
     pub fn search_fault(&self) -> Option<String> {
         let fault = self.missing_key();
         fault.or_else(|| embedder(self).err().map(|error| error.message_with_causes())).or_else(|| {

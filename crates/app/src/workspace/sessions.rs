@@ -144,7 +144,7 @@ impl Workspace {
 
 /// Returns the scope of the skills that one of `patterns` matches; `None` if there are no patterns.
 ///
-/// Fails if one of them matches no skill: it is misspelt, and the request would have fewer skills than it is meant to have.
+/// Fails if one of them matches no skill: it is misspelt, and the request would have fewer skills than meant.
 pub fn narrowed(snapshot: &Snapshot, patterns: &[String]) -> Result<Option<Scope>, Error> {
     let mut allow = Vec::with_capacity(patterns.len());
     for text in patterns {

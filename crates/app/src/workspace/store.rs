@@ -66,7 +66,7 @@ impl Workspace {
         self.store.get_or_init(|| self.store_opened_by(repertoire_store::open)).clone()
     }
 
-    /// Returns the store of this machine, which has the files of added skills, wherever versions are recorded.
+    /// Returns the store of this machine, with the files of added skills, wherever versions are recorded.
     pub fn content_store(&self) -> LazyStore {
         if self.settings.store_url.is_empty() { self.lazy_store() } else { local_store(&self.env) }
     }
@@ -111,7 +111,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the option that names the store `given` on a command line, with a blank before it, without its password.
+    /// Returns the option that names the store `given` on a command line, after a blank, with no password.
     pub fn store_option(given: Option<&str>, store: &dyn Store) -> String {
         match given {
             Some(address) if address.contains("://") => format!(" --store {}", store.location()),
@@ -259,7 +259,7 @@ fn no_store(location: &str) -> Error {
         .hint(format!("`rep publish DIR --to {location}` makes it"))
 }
 
-/// Returns `true` if `location` is the address of a server, or a file that exists as far as this user can see.
+/// Returns `true` if `location` is the address of a server, or a file that exists as far as the user can see.
 fn is_there(location: &str) -> bool {
     let is_missing = |error: std::io::Error| {
         matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)

@@ -20,7 +20,7 @@ impl Workspace {
     }
 }
 
-/// Returns the options that `env` asks for; `None` if it names no collector, or one that is spoken to in another way.
+/// Returns the options that `env` asks for; `None` if it names no collector, or one with another protocol.
 fn options(env: &Env, reporter: &Arc<dyn Reporter>) -> Option<OtelOptions> {
     let text = |name: &str| env.get(name)?.to_str().map(str::to_owned);
     let endpoint = text(env::OTLP_TRACES_ENDPOINT)

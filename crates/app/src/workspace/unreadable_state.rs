@@ -1,4 +1,4 @@
-//! A state directory that its user cannot read, such as one that `sudo -E rep` made. Skills are served all the same.
+//! A state directory that its user cannot read, such as one made by `sudo -E rep`. Skills are served anyway.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::environment::{Env, STATE_DIR};
 /// The name of the SQLite file in the state directory.
 pub(super) const STORE_FILE: &str = "repertoire.db";
 
-/// The parts of the state directory that `sudo rep` can make unreadable, in the order in which most commands read them.
+/// Parts of the state directory that `sudo rep` can make unreadable, in the order in which commands read.
 const PARTS: [&str; 10] = [
     RecordKind::Kits.file_name(),
     STORE_FILE,

@@ -29,10 +29,10 @@ pub(crate) use report::{described, print_skill};
 ///
 /// SOURCE is owner/repo on GitHub, perhaps with a path, #REF and @SKILL; the address of any git repository or
 /// of a page of one; a path such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server;
-/// https://HOST with an index of skills, such as another rep serve; npm:PACKAGE or pypi:PACKAGE; or `samples`,
-/// the sample library that this program carries, of which all are added unless some are named. What arrives is
-/// checked and shown before it is put in place, in .agents/skills of the project or of the user, and
-/// recorded in repertoire.lock. Scripts stay unapproved. An existing skill is never overwritten.
+/// https://HOST with an index of skills, such as another rep serve; npm:PACKAGE or pypi:PACKAGE; or
+/// `samples`, the sample library that this program carries, of which all are added unless some are named.
+/// What arrives is checked and shown before it is put in place, in .agents/skills of the project or of the
+/// user, and recorded in repertoire.lock. Scripts stay unapproved. An existing skill is never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
     /// The source of the skills
@@ -156,7 +156,7 @@ fn with_path_hint(workspace: &Workspace, args: &AddArgs, error: CliError) -> Cli
     }
 }
 
-/// Returns `error` about the unknown skill behind `@` in `text`, with a hint if a branch or tag of `source` has its name.
+/// Returns `error` about the unknown skill behind `@` in `text`; a hint if it is a branch or tag of `source`.
 fn with_reference_hint(
     ui: &Ui,
     workspace: &Workspace,
@@ -306,8 +306,8 @@ fn warn_about_disabled(
     Ok(())
 }
 
-/// Warns about clients whose listing has no room for the new skills, and about skills of the same names in other places,
-/// because agents see only one of each name.
+/// Warns about clients whose listing has no room for the new skills, and about skills of the same names in
+/// other places, because agents see only one of each name.
 fn warn_about_others(
     ui: &mut Ui,
     workspace: &Workspace,

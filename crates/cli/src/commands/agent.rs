@@ -54,7 +54,8 @@ pub(crate) struct AgentArgs {
     /// Continue this conversation: its id, or `last`
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
-    /// Give the model the tools of the MCP servers in this file, which looks like `.mcp.json`; they are not confined
+    /// Give the model the tools of the MCP servers in this file, which looks like `.mcp.json`; they are not
+    /// confined
     #[arg(long, value_name = "FILE")]
     mcp_config: Option<PathBuf>,
     /// Let the model give tasks to sub-agents, whose skills `subagent.inherit` decides
@@ -63,7 +64,8 @@ pub(crate) struct AgentArgs {
     /// The most requests for one task; each sub-agent has the same limit for its own task
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: u32,
-    /// The most tokens for one task, in and out, cached or not; each sub-agent has the same limit for its own task
+    /// The most tokens for one task, in and out, cached or not; each sub-agent has the same limit for its own
+    /// task
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     max_tokens: Option<u64>,
 }

@@ -37,10 +37,12 @@ pub(crate) struct CatalogArgs {
     format: Option<String>,
     /// The most tokens the catalog may have; 0 for any number
     ///
-    /// Over it, descriptions are cut to their first sentence, then to the name; no name is left out, unless there is a task.
+    /// Over it, descriptions are cut to their first sentence, then to the name; no name is left out, unless
+    /// there is a task.
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
-    /// Show the skills for this task in full if the budget is too small for all; `-` reads it from standard input
+    /// Show the skills for this task in full if the budget is too small for all; `-` reads it from standard
+    /// input
     ///
     /// The others are named in one line. If the names take more than half of the room, skills that the task
     /// does not need are left out, and the catalog says how many.
@@ -61,9 +63,11 @@ pub(crate) struct CatalogArgs {
     /// Show only these skills: names or patterns such as `git-*`, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', add = skill_names())]
     skills: Vec<String>,
-    /// Also offer the skills whose `paths` match one of these files, separated by commas, in a note behind the catalog
+    /// Also offer the skills whose `paths` match one of these files, separated by commas, in a note behind
+    /// the catalog
     ///
-    /// Files are relative to the working directory. In the format json the note is the field `skills_for_files`.
+    /// Files are relative to the working directory. In the format json the note is the field
+    /// `skills_for_files`.
     #[arg(long, value_name = "FILES", value_delimiter = ',', value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<String>,
     /// Mark this skill as loaded; may be given several times
@@ -206,7 +210,7 @@ fn render_seen(
     highlighted(library.snapshot.catalog_of(options, |entry| seen.has(entry)), options)
 }
 
-/// Returns `catalog`, unless it is an error or lacks the skill to highlight, which an empty one is not asked for.
+/// Returns `catalog`, unless it is an error or lacks the skill to highlight; an empty one need not have it.
 fn highlighted(
     catalog: Result<Catalog, CatalogError>,
     options: &CatalogOptions,

@@ -45,12 +45,14 @@ pub(crate) struct CheckArgs {
     /// Check as strictly as clients of a published library do
     #[arg(long)]
     publish: bool,
-    /// Find skills that an agent could mix up, and suggest sentences that would distinguish them; nothing else is checked
+    /// Find skills that an agent could mix up, and suggest sentences that would distinguish them; nothing
+    /// else is checked
     #[arg(long)]
     confusable: bool,
     /// Check like another tool; the following words are that tool's command and paths
     ///
-    /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt PATH...`.
+    /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt
+    /// PATH...`.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish", "confusable"])]
     compat: Option<CompatTool>,
 }
@@ -113,7 +115,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     }
 }
 
-/// Opens the libraries to check: the whole library, each path as one of its own, and the library for all names.
+/// Opens the libraries to check: the whole library, each path as its own, and the library for all names.
 fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<Target>, CliError> {
     let (mut targets, mut names) = (Vec::new(), Vec::new());
     for given in &args.skills {

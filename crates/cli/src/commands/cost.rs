@@ -73,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &CostArgs) -> Result
     Ok(Exit::Success)
 }
 
-/// Returns the tokens of each skill that the session loads, shortest first, and whether one brings tools along.
+/// Returns the tokens of each skill that the session loads, shortest first, and whether one brings tools.
 fn costs(session: &Session, tokenizer: Tokenizer) -> (Vec<SkillCost>, bool) {
     let (names, arguments) = (&session.options().tools.names, &session.options().tools.arguments);
     let (mut costs, mut brings_tools) = (Vec::new(), false);

@@ -97,7 +97,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// Returns the events since the last time. A store that does not answer has no events; the first time, there is a warning.
+    /// Returns the events since the last time; none from a store that does not answer, with one warning.
     fn next(
         &mut self,
         journal: &dyn Journal,

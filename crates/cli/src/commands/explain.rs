@@ -19,9 +19,10 @@ const NOT_THERE: &str = "  not there: ";
 
 /// Explains every decision about a skill, or why it is missing
 ///
-/// Shows where it was found and where else it is reachable, what had to be repaired, how its name and description
-/// were chosen, what the rules found, which skill won a collision of names, how the catalog shows it, who installed it
-/// from where and whether it was changed since, and which clients on this machine get it.
+/// Shows where it was found and where else it is reachable, what had to be repaired, how its name and
+/// description were chosen, what the rules found, which skill won a collision of names, how the catalog shows
+/// it, who installed it from where and whether it was changed since, and which clients on this machine get
+/// it.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The skill, as NAME or as SOURCE:NAME

@@ -27,7 +27,8 @@ pub(crate) struct HistoryArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
-    /// List the versions that `rep publish` put into this store: postgres://user@host/database or the path of a SQLite file
+    /// List the versions that `rep publish` put into this store: postgres://user@host/database or the path of
+    /// a SQLite file
     #[arg(long, value_name = "URL", conflicts_with_all = ["diff", "restore"])]
     store: Option<String>,
     /// Show what changed between two versions; with one, from it to the files as they are now; without any,

@@ -21,9 +21,9 @@ use crate::ui::Ui;
 /// Names the skill that fits a prompt, as a hook of a client
 ///
 /// Clients run this before a turn; `rep connect --hooks` registers it. Reads the client's event from standard
-/// input, and prints an answer in the client's form, both JSON: at most two lines that name the skills which fit
-/// the prompt, or, after a compaction, the skills that were lost. Mostly it prints nothing; errors are silence.
-/// The prompt is not stored or sent anywhere.
+/// input, and prints an answer in the client's form, both JSON: at most two lines that name the skills which
+/// fit the prompt, or, after a compaction, the skills that were lost. Mostly it prints nothing; errors are
+/// silence. The prompt is not stored or sent anywhere.
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {
     /// The client that runs it

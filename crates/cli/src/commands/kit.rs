@@ -24,9 +24,10 @@ use crate::wire::{Library, Workspace, shell_word, with_settings};
 
 /// Shows kits, which are named choices of skills, and switches between them
 ///
-/// A kit is a choice of skills in the configuration: `[kits.web]` with `skills`, a list of names and patterns. While kits are in
-/// use, all other skills are disabled for everything that goes through `rep`: no catalog, list, search or tool has them, and no
-/// MCP client is offered them. Skills that are disabled by name stay so.
+/// A kit is a choice of skills in the configuration: `[kits.web]` with `skills`, a list of names and
+/// patterns. While kits are in use, all other skills are disabled for everything that goes through `rep`: no
+/// catalog, list, search or tool has them, and no MCP client is offered them. Skills that are disabled by
+/// name stay so.
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
 pub(crate) enum KitAction {
@@ -38,7 +39,8 @@ pub(crate) enum KitAction {
 
 /// Uses these kits instead of the ones in use
 ///
-/// The choice is the user's own, for the project that the working directory is in; with `--shell` it is for one shell.
+/// The choice is the user's own, for the project that the working directory is in; with `--shell` it is for
+/// one shell.
 #[derive(Debug, Args)]
 pub(crate) struct UseArgs {
     /// The kits to use

@@ -59,8 +59,9 @@ pub(crate) struct ListArgs {
     changed: bool,
     /// Show only skills that are there more than once
     ///
-    /// Shows skills of one name in several directories, and whether their files are the same, and skills of different names with
-    /// the same files. A link to a skill is not a second one. `rep adopt` gathers copies in one place.
+    /// Shows skills of one name in several directories, and whether their files are the same, and skills of
+    /// different names with the same files. A link to a skill is not a second one. `rep adopt` gathers copies
+    /// in one place.
     #[arg(long, conflicts_with_all = ["all", "digest", "tokens", "origin"])]
     duplicates: bool,
     /// Show the differences between the first and each of the others
@@ -68,7 +69,8 @@ pub(crate) struct ListArgs {
     diff: bool,
     /// Show what is left of the skills in the listing that this client gives its model
     ///
-    /// Shows which skills that the client reads from files are whole, cut, named alone or gone, and the changes that bring most.
+    /// Shows which skills that the client reads from files are whole, cut, named alone or gone, and the
+    /// changes that bring most.
     #[arg(long, value_name = "CLIENT", value_parser = client_names(), conflicts_with_all = ["names", "all", "digest", "tokens", "origin", "duplicates"])]
     client: Option<String>,
     /// The tokens of the context window that the budget of the client is a part of
@@ -280,8 +282,7 @@ fn table<'a>(ui: &Ui, workspace: &Workspace, rows: &'a [Row<'_>], args: &ListArg
     table
 }
 
-/// Returns the ids of the clients that get a skill: `all` for all of several, and `-` for no client. Where
-/// they are longer than `width`, all but the first are counted.
+/// Returns the ids of a skill's clients, `all` or `-`. Beyond `width`, all but the first are counted.
 fn in_ids(clients: &[SeeingClientView], width: usize) -> String {
     let ids: Vec<&str> =
         clients.iter().filter(|client| client.reads || client.connected).map(|client| client.id).collect();
@@ -295,8 +296,7 @@ fn in_ids(clients: &[SeeingClientView], width: usize) -> String {
     }
 }
 
-/// Returns the source `label` in short words: `claude` for the user's `.claude/skills`, `project:claude` for
-/// that of the project. `--json` has the whole label.
+/// Shortens the source `label`: `claude` for the user's `.claude/skills`, `project:claude` for a project's.
 fn short_source(label: &str) -> String {
     let (tier, path) = label.split_once(':').unwrap_or(("", label));
     let parts = path.rsplit('/').map(|part| part.trim_start_matches(['.', '$']));
@@ -320,7 +320,7 @@ fn origins_in_words(origins: &[ComparedOrigin]) -> String {
     if words.is_empty() { "-".to_owned() } else { words.join("; ") }
 }
 
-/// Writes the counts of `entries`, and what can be done about them. Problems of the library belong to a list of all skills.
+/// Writes the counts of `entries`, and what can be done. Problems of the library belong to a list of all.
 fn summary(
     ui: &mut Ui,
     workspace: &Workspace,

@@ -48,7 +48,8 @@ struct RolesArgs {
     /// Make the skills in this directory; by default, in the project's .agents/skills
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
-    /// Divide each role: its knowledge becomes a skill, the role stays a prompt, and an agent with both goes to repertoire.toml
+    /// Divide each role: its knowledge becomes a skill, the role stays a prompt, and an agent with both goes
+    /// to repertoire.toml
     #[arg(long)]
     split: bool,
     /// Only show what would be written
@@ -323,7 +324,7 @@ fn agent(agents: &AgentFiles<'_>, role: &RoleFiles, split: &RoleSplit) -> AgentJ
     }
 }
 
-/// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about the files that do.
+/// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about files that do.
 fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
     let mut notes = Vec::new();
     let (config, path) = (Path::new(&agent.config), agent.prompt_file());

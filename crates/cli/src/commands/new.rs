@@ -22,8 +22,9 @@ use crate::wire::{Workspace, load};
 
 /// Makes a new skill
 ///
-/// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they are. They go to the
-/// nearest .agents/skills of the project, or to a new one in the working directory; for the user, to ~/.agents/skills.
+/// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they
+/// are. They go to the nearest .agents/skills of the project, or to a new one in the working directory; for
+/// the user, to ~/.agents/skills.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
     /// The name: a-z, 0-9 and single hyphens, at most 64 characters

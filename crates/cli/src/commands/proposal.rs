@@ -39,7 +39,8 @@ pub(crate) enum ReviewAction {
         #[arg(long)]
         all: bool,
     },
-    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect on trigger evals
+    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect
+    /// on trigger evals
     Show(OneArgs),
     /// Approves a proposal: its files are written, all at once
     Approve(ApproveArgs),

@@ -156,7 +156,7 @@ fn remove(
     Ok(exit)
 }
 
-/// Returns the added skills that `word` names: one, or all of a source. A skill that something else installed goes to `foreign`.
+/// Returns the added skills of `word`: one, or all of a source. Skills of other installers go to `foreign`.
 fn named(
     workspace: &Workspace,
     installation: &Installation,
@@ -244,7 +244,7 @@ fn named(
     })
 }
 
-/// Returns `true` if the skill of `entry` lies in a directory of skills of `owner`, and not where a link leads to.
+/// Returns `true` if the skill of `entry` lies in a skill directory of `owner`, and not where a link leads.
 fn is_in_place(workspace: &Workspace, library: &Library, owner: Owner, entry: &Entry) -> bool {
     let directory = Path::new(entry.directory());
     let Some(base) = workspace.env.places().base(owner).filter(|_| entry.identity.is_some()) else {

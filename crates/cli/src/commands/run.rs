@@ -123,8 +123,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: &Workspace, args: &RunArgs) -> Result<
     }
 }
 
-/// Ends the running command when the program is interrupted, and returns a cell that holds the interrupt
-/// then. A second Ctrl-C after a while ends the program at once.
+/// Ends the command on an interrupt, which the returned cell holds then. A later Ctrl-C ends the program.
 fn end_when_interrupted(executor: Arc<Executor>) -> Result<Arc<OnceLock<Interrupt>>, CliError> {
     let interrupted = Arc::new(OnceLock::new());
     let noted = Arc::clone(&interrupted);

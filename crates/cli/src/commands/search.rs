@@ -24,8 +24,8 @@ const LABEL: usize = 7;
 
 /// Finds the skills that a task needs
 ///
-/// Ranks the skills that agents are offered, by the words and the meaning of the query, and tells why each was
-/// found and which section of its instructions to read. Any text will do; there is no syntax. See
+/// Ranks the skills that agents are offered, by the words and the meaning of the query, and tells why each
+/// was found and which section of its instructions to read. Any text will do; there is no syntax. See
 /// https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {

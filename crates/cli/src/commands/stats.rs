@@ -29,7 +29,8 @@ pub(crate) struct StatsArgs {
     /// List skills as not used after this time
     #[arg(long, value_name = "TIME", value_parser = age, default_value = "30d")]
     dead_after: Duration,
-    /// Add what Claude Code and Codex recorded themselves: skills that they loaded, or whose SKILL.md they read
+    /// Add what Claude Code and Codex recorded themselves: skills that they loaded, or whose SKILL.md they
+    /// read
     #[arg(long)]
     from_clients: bool,
 }

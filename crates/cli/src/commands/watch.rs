@@ -34,9 +34,10 @@ const LISTEN: Duration = Duration::from_secs(3_600);
 
 /// Prints each change of the library as it happens
 ///
-/// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's tokens, and the
-/// diagnostics that are new or resolved. It ends when it is interrupted, and watches whatever `reload.mode` says. With --json,
-/// one object per line; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/json.md.
+/// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's
+/// tokens, and the diagnostics that are new or resolved. It ends when it is interrupted, and watches whatever
+/// `reload.mode` says. With --json, one object per line; see
+/// https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/json.md.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {}
 

@@ -13,7 +13,7 @@ use crate::wire::Workspace;
 /// The setting for standard error.
 const STDERR: &str = "-";
 
-/// Opens the access log of the configuration, if there is one. Lines are appended; a file that was moved away needs a restart.
+/// Opens the access log of the configuration, if any. Lines are appended; a file moved away needs a restart.
 pub(super) fn open(workspace: &Workspace) -> Result<Option<AccessLog>, CliError> {
     let path = match workspace.settings.http_access_log.as_str() {
         "" => return Ok(None),

@@ -42,7 +42,7 @@ impl AccessReader {
         Self { workspace, served, tokens }
     }
 
-    /// Returns the tokens, agents and kits of the configuration as it is now, and the files that they come from.
+    /// Returns the tokens, agents and kits of the current configuration, and the files that they come from.
     fn read(&self) -> Result<(HttpAccess, Vec<PathBuf>), CliError> {
         let workspace =
             self.workspace.reloaded()?.serving(self.served.store.as_deref(), self.served.channels())?;
@@ -66,7 +66,7 @@ impl AccessReader {
         files
     }
 
-    /// Applies changes to the server of `control` for as long as it runs. The returned sender asks to read everything now.
+    /// Applies changes to the server of `control` while it runs. The returned sender asks to read it all now.
     pub(super) fn start(self, control: HttpControl) -> Sender<()> {
         let (sender, asked) = channel();
         let files = self.files(&self.workspace);
@@ -108,7 +108,7 @@ impl AccessReader {
     }
 }
 
-/// Returns the tokens, the provider and the kits of `workspace`. A server without a source of tokens is for one person.
+/// Returns the tokens, provider and kits of `workspace`. A server without a token source is for one person.
 pub(super) fn access(workspace: &Workspace, source: Option<&TokenSource>) -> Result<HttpAccess, CliError> {
     let mut access = HttpAccess::default();
     access.kits.clone_from(&workspace.settings.kits);

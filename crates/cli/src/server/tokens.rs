@@ -13,7 +13,7 @@ use crate::wire::Workspace;
 /// The most bytes of a file with a token.
 const MAX_BYTES: u64 = 8 * 1024;
 
-/// Returns the tokens: the one of `file` and of the environment, for `agent`, and those of the agents of the configuration.
+/// Returns the tokens: that of `file` and of the environment, for `agent`, and those of configured agents.
 pub(super) fn read(
     workspace: &Workspace,
     file: Option<&Path>,

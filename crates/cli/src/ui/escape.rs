@@ -12,7 +12,7 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_except(text, |_| false)
 }
 
-/// Returns `text` with its lines and tabs, and every other control and invisible character shown as an escape.
+/// Returns `text` with its lines and tabs, and every other control and invisible character as an escape.
 pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_except(text, |c| matches!(c, '\n' | '\t'))
 }

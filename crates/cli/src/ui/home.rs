@@ -1,7 +1,6 @@
 //! Paths below the home directory, as people write them.
 
-/// Returns `text` with `~` for `home` in paths that a shell or a person can use so: not behind a quotation
-/// mark of a shell, nor inside of a longer path.
+/// Returns `text` with `~` for `home`, except behind a quotation mark of a shell and inside a longer path.
 pub(super) fn with_tilde(text: &str, home: &str) -> String {
     let mut rest = text;
     let mut short = String::with_capacity(text.len());

@@ -192,7 +192,7 @@ impl Ui {
         self.message(Style::Hint, "hint:", &text)
     }
 
-    /// Returns `hint` with the options `--config`, `--root` and `--profile` of the command line in the commands that read skills.
+    /// Returns `hint` with `--config`, `--root` and `--profile` of this process in commands that read skills.
     pub(crate) fn with_options(&self, hint: &str) -> String {
         with_options(hint, &self.config_option, &self.root_options, &self.profile_option)
     }
@@ -246,7 +246,7 @@ fn with_error(document: Value, error: Map<String, Value>) -> Value {
     Value::Object(keys)
 }
 
-/// Returns `hint` with options in the commands that read skills; one that names a configuration file or a profile keeps that.
+/// Returns `hint` with options in commands that read skills; one with a configuration or profile keeps it.
 fn with_options(hint: &str, config: &str, roots: &str, profile: &str) -> String {
     let config = if hint.contains("--config ") { "" } else { config };
     let profile = if hint.contains("--profile ") { "" } else { profile };
@@ -255,7 +255,7 @@ fn with_options(hint: &str, config: &str, roots: &str, profile: &str) -> String 
     })
 }
 
-/// Returns the options `name` with `paths`. A path that a shell would split is left out, and so are all others then.
+/// Returns the options `name` with `paths`; empty if a shell would split one of the paths.
 fn options(name: &str, paths: &[PathBuf]) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
     let plain = |path: &PathBuf| path.to_str().filter(|path| path.chars().all(is_plain)).map(str::to_owned);

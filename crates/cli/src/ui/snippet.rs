@@ -16,7 +16,7 @@ const MAX_LINE_BYTES: usize = 240;
 /// The fewest bytes of a line that are shown, however narrow the screen is.
 const MIN_LINE_BYTES: usize = 20;
 
-/// The columns before a line of source with a line number of up to four digits, and for the sign that the line goes on.
+/// The columns before a line of source: a line number of up to four digits, and the sign that it goes on.
 const LINE_INDENT: usize = "1234 | ".len() + "…".len();
 
 /// The columns before the text of a help, with line numbers of up to four digits.
@@ -99,8 +99,7 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// Returns the excerpt with about `room` bytes of the line, or `None` where the range does not lie in the
-    /// text: the file has changed since it was judged.
+    /// Returns an excerpt with about `room` bytes of the line, or `None` if the text has changed since.
     fn of(text: &str, range: &Range<usize>, room: usize) -> Option<Self> {
         let before = text.get(..range.start)?;
         let start = before.rfind('\n').map_or(0, |index| index + 1);

@@ -84,8 +84,7 @@ impl<'a> Table<'a> {
             }
         }
         let gaps = GAP * widths.len().saturating_sub(1);
-        // The description gives way first, then the widest of the other texts, and the names, which are the
-        // first of them, last; numbers stay whole.
+        // The description gives way first, then the widest other text, the names last; numbers stay whole.
         let names = self.columns.iter().position(|(_, align, _)| *align == Align::Left).unwrap_or_default();
         let (elastic, both) = (&[Align::Elastic][..], &[Align::Elastic, Align::Left][..]);
         for (first, give_way, least) in [
@@ -105,7 +104,7 @@ impl<'a> Table<'a> {
         widths
     }
 
-    /// Appends a row to `line`, a buffer that all rows share. Without a `style`, cells have that of their column.
+    /// Appends a row to `line`, a buffer of all rows. Without a `style`, cells have that of their column.
     fn line(
         &self,
         cells: &[Cow<'_, str>],

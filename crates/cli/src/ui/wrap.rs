@@ -20,7 +20,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
     wrapped
 }
 
-/// Returns `text` wrapped to `width` columns, of which the first line has `indent` less and the others begin with as many blanks.
+/// Returns `text` wrapped to `width` columns: `indent` fewer in the first line, as many blanks before others.
 pub(crate) fn wrap_indented(text: &str, width: usize, indent: usize) -> String {
     wrap(text, width.saturating_sub(indent)).replace('\n', &format!("\n{}", " ".repeat(indent)))
 }

@@ -27,7 +27,7 @@ const MAX_OTHERS: usize = 10_000;
 /// The most hidden files and links that a message names.
 const MAX_NAMED: usize = 3;
 
-/// Returns the names of everything in a directory of a skill that is not one of its files, such as hidden files and links.
+/// Returns the names in a skill's directory that are not its files, such as hidden files and links.
 pub type OtherFilesReader<'a> = &'a dyn Fn(&Path) -> Result<Vec<String>, String>;
 
 /// The skills that are meant.
@@ -108,7 +108,7 @@ impl<'l> Copy<'l> {
     }
 }
 
-/// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be moved.
+/// Returns the copies of the skills that are meant, by name. A skill has at least one copy that can be moved.
 fn copies<'l>(
     library: OpenLibrary<'l>,
     options: &AdoptOptions,
@@ -246,8 +246,8 @@ fn differing<'c>(contents: &'c [(Digest, OtherFiles)]) -> BTreeSet<&'c str> {
     all.filter(is_different).map(String::as_str).collect()
 }
 
-/// Returns `true` if a client needs a link at `path`: it reads that directory and not the one place. Of a user,
-/// it is one on this machine that is not `connected`; a project is shared with others.
+/// Returns `true` if a client needs a link at `path`: it reads that directory and not the one place. Of a
+/// user, it is one on this machine that is not `connected`; a project is shared with others.
 fn needs_link(places: &Places, owner: Owner, connected: &BTreeSet<&str>, path: &Path) -> bool {
     let folder = paths::resolved(path.parent().unwrap_or(path));
     CLIENT_DIRECTORIES.iter().any(|client| {

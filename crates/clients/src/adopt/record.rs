@@ -35,7 +35,7 @@ pub(super) struct AdoptedCopy {
 }
 
 impl AdoptedCopy {
-    /// Returns where it was, if that is a directory of skills that clients read, and neither that nor where it is now leads out.
+    /// Returns where it was, if clients read skills there, and neither that nor where it is now leads out.
     pub(super) fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
         let path = base.join(&self.path);
         let name = path.file_name()?.to_str()?;

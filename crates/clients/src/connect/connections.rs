@@ -104,7 +104,7 @@ impl Connection {
         self.values("--config").first().map(PathBuf::from)
     }
 
-    /// Returns the reason that the server refuses a word among its arguments, and a hint. It reads `settings`.
+    /// Returns why the server refuses a word among its arguments, and a hint. It reads `settings`.
     pub fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
@@ -157,7 +157,7 @@ pub fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path, None)).collect()
 }
 
-/// Returns the connections that a change is about, in the words of [`Connection::in_words`], as far as their entries are `ours`.
+/// Returns the connections of a change, in words of [`Connection::in_words`], if their entries are `ours`.
 pub fn connections_in_words(
     ours: &OwnEntries,
     places: &Places,

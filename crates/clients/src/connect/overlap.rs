@@ -49,7 +49,7 @@ pub fn offered_names(snapshot: &Snapshot) -> BTreeSet<String> {
     snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
-/// Returns the clients of which there is a sign on this machine: in the home directory, or among `connections`.
+/// Returns the clients with a sign on this machine: in the home directory, or among `connections`.
 pub fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
     let is_connected = |client: &Client| connections.iter().any(|other| other.client.id == client.id);
     CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client)).collect()

@@ -93,7 +93,7 @@ fn lasting(owner: Owner, project: &Path, path: &Path) -> PathBuf {
     }
 }
 
-/// Returns how this program is started, and where it is: by its name where that is found first, and else by its path.
+/// Returns how this program is started, and where it is: by name if that is found first, else by its path.
 fn program(environment: &Environment) -> Result<(PathBuf, PathBuf), Error> {
     let executable = environment.executable.as_ref().ok_or_else(|| {
         Error::invalid("it is not known which file this program is")

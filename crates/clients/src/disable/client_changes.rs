@@ -1,4 +1,4 @@
-//! Disables skills for clients that read them from files, by links and by switches of the clients, and enables them again.
+//! Disables skills for clients that read them from files, by links and by client switches, and enables them.
 //!
 //! A file that cannot be changed is reported, and the others are changed all the same: all of them or none.
 
@@ -143,7 +143,7 @@ struct EditedFile {
 }
 
 impl EditedFile {
-    /// Returns the step that writes it, or removes it if nothing is left of a file that was made for a switch.
+    /// Returns the step that writes it, or removes it if nothing is left of a file made for a switch.
     fn into_step(self) -> Option<PathStep> {
         let Self { path, before, mut after, .. } = self;
         if before.as_deref().unwrap_or_default() == after {
@@ -174,7 +174,7 @@ pub struct ClientChanges {
 }
 
 impl ClientChanges {
-    /// Returns the changes of `owner`, none so far, for `client` or for all; `None` if there is no home directory.
+    /// Returns the changes of `owner`, none yet, for `client` or for all; `None` without a home directory.
     pub fn open(places: Places, owner: Owner, client: Option<&str>) -> Result<Option<Self>, Error> {
         let Some(base) = places.base(owner) else { return Ok(None) };
         let record = record_file::read(&places, owner, &base, RecordKind::Disabled)?;
@@ -255,7 +255,7 @@ impl ClientChanges {
         Ok(())
     }
 
-    /// Returns `true` if links of the project lead to one of `entries`, which a change of the user leaves alone.
+    /// Returns `true` if links of the project, which a change of the user keeps, lead to one of `entries`.
     pub fn leaves_links_of_project(&self, entries: &[&Entry]) -> bool {
         let Some(base) = self.places.base(Owner::Project).filter(|_| self.owner == Owner::User) else {
             return false;
@@ -273,7 +273,7 @@ impl ClientChanges {
         self.lines.iter().filter(|line| line.state == ChangeState::Planned).count()
     }
 
-    /// Plans to turn off the switch of `client` for the skill `name`, which it knows by the name or the path `key`.
+    /// Plans to turn off the switch of `client` for the skill `name`, known to it by name or path as `key`.
     fn turn_off(&mut self, client: &Client, name: &SkillName, key: String) -> Option<RecordedSwitch> {
         let clients = vec![client.id.to_owned()];
         let mut line = ChangeLine::planned(ChangeKind::Switch, name.as_str(), clients, String::new());
@@ -408,7 +408,7 @@ impl ClientChanges {
         }
     }
 
-    /// Returns the steps that enable skills as planned. What cannot be changed stays recorded, so that it can be tried again.
+    /// Returns the steps that enable skills as planned. What cannot be changed stays recorded for later.
     pub fn enable_steps(&mut self) -> Result<Vec<PathStep>, Error> {
         if self.pending.is_empty() {
             return Ok(Vec::new());
@@ -481,7 +481,7 @@ fn still_reads(client: &str, skill: &str, reason: &str) -> String {
     format!("{client} still reads {skill}: {reason}")
 }
 
-/// Returns a sentence about each client that reads `entry`, a disabled skill of a library of the places `searched`, all the same.
+/// Returns a sentence about each client that still reads `entry`, a disabled skill of the places `searched`.
 pub fn still_read(places: &Places, searched: &[Place], entry: &Entry) -> Vec<String> {
     let skill = SkillOnDisk::of(entry);
     let sentence = |reader: &ClientReader| {

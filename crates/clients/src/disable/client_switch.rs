@@ -1,7 +1,7 @@
 //! The switches that clients have of their own for single skills.
 //!
-//! Claude Code has `skillOverrides` in its settings, opencode `permission.skill`, where the last match counts. Codex has tables
-//! `skills.config` with the path of a skill, and reads them in the user's configuration alone.
+//! Claude Code has `skillOverrides` in its settings, opencode `permission.skill`, where the last match
+//! counts. Codex has tables `skills.config` with the path of a skill, in the user's configuration alone.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ pub fn has_switch(client: &str) -> bool {
     place_of(client).is_some()
 }
 
-/// Returns the reason that `client` has no switch for a skill, which `plugin` has if it is one of a plugin; `None` if it has one.
+/// Returns the reason that `client` has no switch for a skill, or for one of `plugin`; `None` if it has one.
 pub(super) fn missing_switch(client: &str, plugin: Option<&str>) -> Option<String> {
     match (place_of(client), plugin) {
         (None, _) => Some("it has no switch for skills".to_owned()),

@@ -1,4 +1,4 @@
-//! The record of the links and switches that were changed to disable skills, so that they can be enabled as they were.
+//! The record of links and switches that were changed to disable skills, to enable them as they were.
 //!
 //! A project's record may come from a cloned repository. So it names no files but links, which are made only
 //! where `rep link` makes them, and a switch is changed back only in the file of its client, and only if it

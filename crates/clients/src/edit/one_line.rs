@@ -37,7 +37,7 @@ pub(super) fn insert(text: &str, path: &[&str], value: &Value) -> Result<Option<
     Ok(Some((edited, below.len())))
 }
 
-/// Returns `text` without the property at `path`; `None` if the object that it is in has several lines or comments.
+/// Returns `text` without the property at `path`; `None` if its object has several lines or comments.
 pub(super) fn remove(text: &str, path: &[&str]) -> Result<Option<String>, EditFault> {
     let parsed =
         parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| syntax(text, &error))?;

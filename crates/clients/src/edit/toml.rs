@@ -77,7 +77,7 @@ fn converted(value: &Value) -> Result<Item, EditFault> {
     value.map(Item::Value).map_err(|error| EditFault::of(error.message()))
 }
 
-/// Returns the text of `document` with the byte order mark and the line ends of `text`, which `toml_edit` does not keep.
+/// Returns the text of `document` with the byte order mark and line ends of `text`, which `toml_edit` drops.
 pub(crate) fn toml_text(text: &str, document: &DocumentMut) -> String {
     let (bom, _) = split_bom(text);
     bom.to_owned() + &document.to_string().replace("\r\n", "\n").replace('\n', newline(text))

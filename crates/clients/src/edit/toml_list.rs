@@ -20,7 +20,7 @@ pub(crate) fn push_table(
     verified(text, edited)
 }
 
-/// Returns `text` without the last table of the list `outer.inner` that `is_meant`; `None` if there is not one.
+/// Returns `text` without the last table of the list `outer.inner` that `is_meant`; `None` without one.
 pub(crate) fn remove_table(
     text: &str,
     (outer, inner): (&str, &str),

@@ -179,7 +179,7 @@ fn pair(key: &str, value: &Value, indent: usize, nl: &str) -> String {
     }
 }
 
-/// Returns `value` on one line: as a plain scalar if that has the same meaning, and otherwise as JSON, which is also YAML.
+/// Returns `value` on one line: as a plain scalar if that means the same, else as JSON, which is also YAML.
 fn scalar(value: &Value) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_plain = yaml::parse(&format!("x: {text}\n")).is_ok_and(|parsed| match parsed.root {

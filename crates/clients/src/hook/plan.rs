@@ -10,8 +10,8 @@ use crate::connect::{ConnectAction, ConnectPlan, ConnectStep, broken, file_at, i
 use crate::edit::{self, EditFault};
 use crate::{CLIENTS, Client, Error, Format, Owner, Places, SERVE, Server, paths};
 
-/// Plans the hooks of each of `clients`, which run the program of `server` with its options; one that fails does not
-/// keep the others from it.
+/// Plans the hooks of each of `clients`, which run the program of `server` with its options; one that fails
+/// does not keep the others from it.
 pub fn plan(
     places: &Places,
     clients: &[&'static Client],
@@ -36,7 +36,7 @@ pub fn plan(
     clients.iter().map(plan).collect()
 }
 
-/// Returns the step that takes the hooks of one of the clients `ids` out of its file of `owner`, if that is the file at `path`.
+/// Returns the step that removes the hooks of one of `ids` from its file of `owner`, if that is at `path`.
 pub fn removal(
     places: &Places,
     ids: &[String],

@@ -11,11 +11,11 @@ pub struct HookRule {
     pub files: [&'static str; 2],
     /// The event of a prompt.
     pub prompt: &'static str,
-    /// The event of the start of a session, which a compaction is one of the reasons of, if the client has it.
+    /// The event of the start of a session, of which a compaction is one reason, if the client has it.
     pub session_start: Option<&'static str>,
     /// The time that a hook may take, in the unit of the client.
     pub timeout: u64,
-    /// True if an item of the list of an event is a command for each shell, and not a group of commands with a matcher.
+    /// True if an item of an event's list is a command for each shell, not a command group with a matcher.
     pub is_flat: bool,
     /// The advice to a person who registered it.
     pub note: Option<&'static str>,

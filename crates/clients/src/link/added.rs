@@ -13,8 +13,8 @@ use super::record::LinkRecord;
 use crate::connect::{OwnEntries, connections};
 use crate::{CLIENTS, Error, Owner, Places, paths};
 
-/// Returns the links that the clients which are found need to read `skills`, with the change that makes them, and removes the
-/// links `obsolete`. Those whose directories cannot be written are left alone, with notes about them.
+/// Returns the links that the clients found need to read `skills`, with the change that makes them, and
+/// removes the links `obsolete`. Links in directories that cannot be written are left alone, with notes.
 pub fn added_links(
     places: &Places,
     owner: Owner,
@@ -53,7 +53,7 @@ pub fn added_links(
     Ok(NewLinks { notes, ..links })
 }
 
-/// Returns the links in directories of clients that lead to the skill in `directory`, also if that was deleted.
+/// Returns the links in client directories that lead to the skill in `directory`, also if that was deleted.
 pub fn links_to(places: &Places, owner: Owner, directory: &Path) -> Vec<PathBuf> {
     let real = paths::resolved(directory);
     let folders = CLIENTS.iter().flat_map(|client| places.skills(client, owner));

@@ -86,14 +86,14 @@ pub struct LinkPlan<'l> {
 /// The folders of a client.
 struct ClientFolders {
     client: &'static Client,
-    /// The folder that links for it are made in: the one place if it reads that, or else its first that can be written.
+    /// The folder that links for it are made in: the one place if it reads that, else its first writable one.
     target: Folder,
     /// All folders that it reads, without links.
     reads: Vec<PathBuf>,
 }
 
 impl ClientFolders {
-    /// Returns the folders of `client`, or why nothing can be linked for it: links may be made in none of them.
+    /// Returns the folders of `client`, or why nothing can be linked for it: no folder may have links.
     fn new(
         places: &Places,
         owner: Owner,
@@ -239,7 +239,7 @@ impl Folder {
         Ok(Self { path, real })
     }
 
-    /// Returns what a link in this directory says that leads to `target`: relative within `base`, and else absolute.
+    /// Returns the text of a link in this directory to `target`: relative within `base`, and else absolute.
     fn way_to(&self, base: &Path, target: &Path) -> PathBuf {
         let base = paths::resolved(base);
         if self.real.starts_with(&base) && target.starts_with(&base) {
@@ -265,7 +265,7 @@ fn occupancy(path: &Path, real: &Path) -> Occupancy {
     })
 }
 
-/// Returns the state of a path with a copy whose files had `digest`: it is right as long as the skill has not changed.
+/// Returns the state of a path with a copy whose files had `digest`: right while the skill has not changed.
 fn occupancy_of_copy(step: &LinkStep<'_>, digest: &str) -> Occupancy {
     if symlink_metadata(&step.path).is_err() {
         return Occupancy::Free;

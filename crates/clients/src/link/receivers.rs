@@ -65,7 +65,7 @@ pub fn chosen(
     Ok((chosen, skipped))
 }
 
-/// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
+/// Returns the clients that read skills and have a sign in the home directory or in the project.
 fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
     let has_directory = |client: &Client| {
         // The one place is not a sign of a particular client.

@@ -51,7 +51,7 @@ pub fn warnings(
     warnings
 }
 
-/// Returns the titles of the clients that read some of the skills `names` twice because of links that were made.
+/// Returns the titles of the clients that read some of the skills `names` twice because of new links.
 pub fn reading_twice(
     library: OpenLibrary<'_>,
     places: &Places,

@@ -5,8 +5,8 @@ use repertoire::{Entry, Snapshot};
 use super::rule::{ListingRule, OfferedSkill};
 use crate::{ClientReader, Owner, Places, SkillOnDisk};
 
-/// Returns the skills of `snapshot` that the client of `reader` lists by `rule`. `uses` tells the weight of the use of
-/// the skill that the client knows by a name.
+/// Returns the skills of `snapshot` that the client of `reader` lists by `rule`. `uses` tells the weight of
+/// the use of the skill that the client knows by a name.
 pub fn offered(
     rule: &ListingRule,
     reader: &ClientReader,

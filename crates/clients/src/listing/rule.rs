@@ -23,7 +23,7 @@ pub struct ListingRule {
     pub entry: fn(&OfferedSkill, &str) -> String,
     /// Returns the text that the listing is sorted by.
     pub order: fn(&OfferedSkill) -> String,
-    /// The skill of two with one name that hides the other: the user's (`true`) or the project's; `None` if both are listed.
+    /// The skill that hides its namesake: the user's (`true`) or the project's; `None` if both are listed.
     pub user_wins: Option<bool>,
     /// True if skills whose author keeps them for people are left out.
     pub leaves_out_manual: bool,
@@ -38,12 +38,12 @@ pub struct ListingRule {
 pub enum ListingBudget {
     /// There is no limit.
     Unlimited,
-    /// A part of the context window, in columns: so many for a token of a window of 1,000,000 tokens, and of a smaller one. Names
-    /// stay; descriptions are whole or left out, and the skills that were used most come first. The last number is taken
-    /// by what is not shown.
+    /// A part of the context window, in columns: so many for a token of a window of 1,000,000 tokens, and of
+    /// a smaller one. Names stay; descriptions are whole or left out, and the skills that were used most come
+    /// first. The last number is taken by what is not shown.
     MostUsed(f64, [usize; 2], usize),
-    /// A part of the context window, in tokens of four bytes. All descriptions are cut at about the same length; where
-    /// names alone are too long, skills at the end are left out.
+    /// A part of the context window, in tokens of four bytes. All descriptions are cut at about the same
+    /// length; where names alone are too long, skills at the end are left out.
     Even(f64),
     /// A number of characters. The first skill that does not fit, and all behind it, are named alone.
     FirstCome(usize),

@@ -138,7 +138,7 @@ pub fn simulate(rule: &ListingRule, mut skills: Vec<OfferedSkill>) -> SimulatedL
     SimulatedListing { budget, own, skills: listed }
 }
 
-/// Returns `description` as the model gets it at most, and whether that is not all; `None` if its skill is left out.
+/// Returns `description` as the model gets it, and whether that is not all; `None` if its skill is left out.
 fn written(rule: &ListingRule, description: &str) -> Option<(String, bool)> {
     let text = (rule.written)(description);
     let longest = rule.longest.unwrap_or(usize::MAX);
@@ -152,8 +152,8 @@ fn written(rule: &ListingRule, description: &str) -> Option<(String, bool)> {
     Some((text.chars().take(kept).chain(mark.chars()).collect(), true))
 }
 
-/// Returns what is shown in a room of `left` columns of skills, each with the columns of its name and of all of it, and
-/// the weight of its use. Names stay where there is no room.
+/// Returns what is shown in a room of `left` columns of skills, each with the columns of its name and of all
+/// of it, and the weight of its use. Names stay where there is no room.
 fn most_used(skills: &[(usize, usize, f64)], left: Option<usize>) -> Vec<Shown> {
     let names: usize = skills.iter().map(|(name, ..)| name + 1).sum();
     let mut left = left.and_then(|left| (left + 1).checked_sub(names));

@@ -45,7 +45,7 @@ pub struct ApprovalRequest {
 pub enum ApprovalVerdict {
     /// Approved for this call only.
     Once,
-    /// Approved until the skill changes. For a call outside of the sandbox it counts as [`ApprovalVerdict::Once`].
+    /// Approved until the skill changes. Outside the sandbox it counts as [`ApprovalVerdict::Once`].
     Always,
     /// Refused.
     Refused,

@@ -51,7 +51,7 @@ pub struct Difference {
     pub changed_files: Vec<String>,
     /// Removed files.
     pub gone_files: Vec<String>,
-    /// Files that became executable or no longer are, as `PATH: executable now` or `PATH: no longer executable`.
+    /// Files whose executable bit changed, as `PATH: executable now` or `PATH: no longer executable`.
     pub changed_modes: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl Approval {
         self.digest == *digest && self.capabilities == *capabilities
     }
 
-    /// Returns the tools that were read from the `tools.py` with the digest `python`, if that is the approved one.
+    /// Returns the tools read from the `tools.py` with the digest `python`, if that is the approved one.
     pub fn schema_of(&self, python: &Digest) -> Option<&str> {
         self.schema.as_deref().filter(|_| self.files.get(PYTHON_FILE) == Some(python))
     }

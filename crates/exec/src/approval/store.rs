@@ -37,7 +37,7 @@ impl Approvals {
 
     /// Returns all approvals, sorted by name and directory.
     ///
-    /// Fails with [`ErrorKind::Record`](repertoire::ErrorKind::Record) if the file is invalid; it is not changed then.
+    /// Fails with [`ErrorKind::Record`](repertoire::ErrorKind::Record) if the file is invalid, and keeps it.
     pub fn list(&self) -> Result<Vec<Approval>, Error> {
         Ok(Record::read(&self.place())?.entries)
     }

@@ -21,7 +21,7 @@ const MAX_FILE_BYTES: u64 = 8 * MAX_KEPT_BYTES as u64;
 const MAX_KEPT: usize = 256;
 
 impl Approvals {
-    /// Stores the texts of the files of `approval`, by path: the smallest ones that fit into [`MAX_KEPT_BYTES`] together.
+    /// Stores the texts of the files of `approval`, by path: the smallest, up to [`MAX_KEPT_BYTES`] in all.
     pub fn keep_texts(&self, approval: &Approval, texts: &BTreeMap<String, String>) -> Result<(), Error> {
         let mut by_size: Vec<(&String, &String)> = texts.iter().collect();
         by_size.sort_by_key(|(_, text)| text.len());
@@ -38,7 +38,7 @@ impl Approvals {
         Ok(())
     }
 
-    /// Returns the stored texts of `approval`, by path. A text whose digest is not the approved one is left out.
+    /// Returns the stored texts of `approval`, by path. Texts without the approved digest are left out.
     pub fn texts(&self, approval: &Approval) -> BTreeMap<String, String> {
         let path = self.as_ref().join(DIRECTORY).join(format!("{}{ENDING}", approval.digest.to_hex()));
         let bytes = regular_file::read(&path, MAX_FILE_BYTES).unwrap_or_default();

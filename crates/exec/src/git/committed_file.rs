@@ -45,7 +45,7 @@ impl FileKind {
 }
 
 impl CommittedFile<'_> {
-    /// Returns `true` if the file at `path` below `top` is as the commit has it. No symbolic link is followed.
+    /// Returns `true` if the file at `path` below `top` is as committed. No symbolic link is followed.
     pub(crate) fn is_at(&self, git: &HostGit, top: &OwnedFd, path: &Path) -> io::Result<bool> {
         let (kind, input) = match self.kind {
             FileKind::Submodule => return Ok(false),

@@ -20,7 +20,7 @@ const MAX_INCLUDED: usize = 32;
 
 /// The list of local users. Users of a directory service are not in it.
 const USERS: &str = "/etc/passwd";
-/// Settings that name a file or directory that git runs or obeys. Relative paths start at the top of the checkout.
+/// Settings that name a file or directory that git runs or obeys. Relative paths start at the checkout's top.
 const POINTERS: &[&str] = &["hookspath", "attributesfile"];
 /// Settings files in a git directory.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
@@ -30,7 +30,7 @@ pub(crate) fn is_directory(path: &Path) -> bool {
     path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
 }
 
-/// Returns whether git might take `path` for a git directory, also if its parts are symbolic links or lie elsewhere.
+/// Returns whether git might take `path` for a git directory, even if parts are symbolic links or elsewhere.
 pub(crate) fn may_be_directory(path: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(path.join(name)).is_ok();
     has(HEAD) && (has(COMMON) || has("objects") && has("refs"))

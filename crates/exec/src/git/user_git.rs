@@ -21,7 +21,7 @@ const LOOKUP_TIME: Duration = Duration::from_secs(10);
 /// The time between asking git to end and killing it.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Variables of git that are passed on. All others could move the repository, its objects or its settings to another place.
+/// Variables of git that are passed on. Others could move the repository, its objects or settings elsewhere.
 const GIT_VARIABLES: &[&str] = &[
     "GIT_ASKPASS",
     "GIT_AUTHOR_",
@@ -119,7 +119,7 @@ fn finish(
     deadline: Instant,
     cancel: &Cancel,
 ) -> io::Result<GitOutcome> {
-    // A file and no pipe: a process that git leaves behind, such as a cache of credentials, would hold a pipe open.
+    // A file, not a pipe: a process that git leaves behind, such as a credential cache, would keep it open.
     let scratch = Scratch::create(Path::new(scratch::PARENT))?;
     let output = scratch.path().join("output");
     let mut output = File::options().read(true).write(true).create_new(true).open(output)?;

@@ -76,7 +76,7 @@ impl StartedCommand {
         }
     }
 
-    /// Returns whether the command was started. An init process reports that first; without one it is assumed.
+    /// Returns whether the command was started. An init process reports it first; without one it is assumed.
     pub(super) fn has_started(&self) -> bool {
         self.init_pipe.as_ref().is_none_or(|pipe| !pipe.reports.borrow().is_empty())
     }
@@ -149,7 +149,7 @@ fn limit(plan: &LaunchPlan) -> Result<(), StartError> {
     crate::launcher::run_tag::tag_this_process(plan.tag);
     let limits = &plan.limits;
     let both = |resource, value| (resource, value, value);
-    // On Linux 0 would not keep a core dump from a program that `core_pattern` names, which runs outside; 1 does.
+    // On Linux 0 would not keep a core dump from the program of `core_pattern`, which runs outside; 1 does.
     let core = if cfg!(target_os = "linux") { 1 } else { 0 };
     let mut all = vec![both(Resource::Fsize, limits.file_size), both(Resource::Core, core)];
     all.extend(start_limits(plan));
@@ -517,8 +517,8 @@ impl<'a> Meter<'a> {
         None
     }
 
-    /// Returns whether the file system of the scratch directory lost so much free space since the last poll of the disk, by
-    /// whatever program, that the limit may be near. A poll of many files takes long, so the next one would be late.
+    /// Returns whether the scratch directory's file system lost so much free space since the last poll, by
+    /// any program, that the limit may be near. A poll of many files takes long, so the next would be late.
     #[cfg(target_os = "linux")]
     fn is_disk_filling(&self, now: Instant) -> bool {
         let (blocks, inodes) = free(&self.plan.scratch);

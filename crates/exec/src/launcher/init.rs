@@ -1,8 +1,8 @@
 //! The init process of a bubblewrap sandbox: starts the command and reports how it ended.
 //!
-//! Bubblewrap itself only passes on an exit status: a signal becomes 128 plus its number, and a command that could not be
-//! started looks like one that failed. So this program runs once more, as process 1 of the sandbox, which processes inside
-//! can neither kill nor trace. It is confined like the command, so its reports are trusted no more than the command is.
+//! Bubblewrap only passes on an exit status: a signal becomes 128 plus its number, and a command that did not
+//! start looks like one that failed. So this program runs once more, as process 1 of the sandbox, which
+//! processes inside can neither kill nor trace. Confined like the command, it is trusted no more than that.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -69,7 +69,7 @@ fn pipe(number: u32) -> Option<File> {
     file.metadata().ok()?.file_type().is_fifo().then_some(file)
 }
 
-/// Returns whether this is process 1 of a PID namespace and confined. It is not if a person typed the argument at a terminal.
+/// Returns whether this is process 1 of a PID namespace and confined: a person may have typed the argument.
 fn is_confined() -> bool {
     let mut status = String::new();
     let read =

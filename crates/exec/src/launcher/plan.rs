@@ -1,8 +1,8 @@
 //! The protocol between host and launcher: a plan and reports.
 //!
-//! Both go over one socket, which is the launcher's standard input. The host sends a line of JSON and the standard input of the
-//! command, the launcher a line of JSON for each report. A further byte, or closing the socket, cancels the job. Both ends are
-//! usually the same program; if not, the launcher's `Hello` has the version.
+//! Both go over one socket, the launcher's standard input. The host sends a line of JSON and the command's
+//! standard input, the launcher a line of JSON for each report. A further byte, or closing the socket,
+//! cancels the job. Both ends are usually one program; if not, the launcher's `Hello` has the version.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -49,8 +49,8 @@ pub(crate) enum Confinement {
     None,
     /// Landlock and a seccomp filter, applied by the launcher.
     Landlock(Vec<AccessRule>),
-    /// A program that is started with these arguments followed by the command; on Linux it gets a seccomp filter if it takes one.
-    /// The launcher opens each path in `pinned`, and puts the file descriptor in the place of the argument with that index.
+    /// A program started with these arguments and the command; on Linux with a seccomp filter if it takes
+    /// one. The launcher opens each path in `pinned`, and the descriptor replaces the argument at that index.
     Wrapper {
         #[serde(with = "os_words")]
         arguments: Vec<OsString>,
@@ -70,7 +70,7 @@ pub(crate) struct AccessRule {
 pub(crate) enum RulePath {
     /// A path of the system, symbolic links followed. It need not exist.
     Path(#[serde(with = "os_path")] PathBuf),
-    /// The file or directory that was there when the job was checked. The job fails if it has been removed or replaced.
+    /// The file or directory that was there at the check. The job fails if it has been removed or replaced.
     VerifiedPath(VerifiedPath),
 }
 

@@ -1,4 +1,4 @@
-//! Tags every process of a run with a unique `RLIMIT_RTTIME`, so that orphan processes can be found and killed.
+//! Tags every process of a run with a unique `RLIMIT_RTTIME`, so that orphans can be found and killed.
 //!
 //! The launcher kills all processes of a command. If the launcher itself is killed, the host finds the
 //! remaining processes by this tag. The seccomp filter keeps them from changing it.

@@ -1,8 +1,8 @@
 //! The seccomp filter that every command of a skill runs under on Linux.
 //!
-//! It refuses system calls that attackers need and tools do not: access to other processes, namespaces and mounts,
-//! kernel interfaces with a history of vulnerabilities, and sockets. The BPF program is assembled here, and not by
-//! seccompiler, because it returns several different errors and must refuse the x32 numbers of x86-64.
+//! It refuses system calls that attackers need and tools do not: access to other processes, namespaces and
+//! mounts, kernel interfaces with a history of vulnerabilities, and sockets. The BPF program is assembled
+//! here, not by seccompiler: it returns several errors and must refuse the x32 numbers of x86-64.
 
 mod calls;
 
@@ -18,7 +18,7 @@ pub(crate) struct FilterOptions {
     pub(crate) network: bool,
     /// `true` if the command runs in namespaces, which confine files and processes.
     pub(crate) has_namespaces: bool,
-    /// `true` if signals to processes outside the sandbox are refused already, by Landlock's signal scope or a PID namespace.
+    /// `true` if signals out of the sandbox are refused already, by Landlock or a PID namespace.
     pub(crate) has_signal_scope: bool,
 }
 
@@ -61,13 +61,13 @@ enum CallVerdict {
     Unless { argument: u32, mask: u32, values: Vec<u32> },
     /// Refuses if the argument is one of these values.
     When { argument: u32, values: Vec<u32> },
-    /// Pretends success if the first argument has this value and the second one is one of these; allows others.
+    /// Pretends success if the first argument has this value and the second is one of these; allows others.
     PretendPair { first: (u32, u32), second: (u32, Vec<u32>) },
     /// Refuses if the argument has one of these bits.
     WithBits { argument: u32, bits: u32 },
     /// Refuses a call that creates a file, by its flags, with a mode that has one of [`SET_ID_BITS`].
     Creation { flags: u32, mode: u32 },
-    /// Refuses unless the pair of arguments, the second one masked, is one of these; `None` matches any second argument.
+    /// Refuses unless the pair of arguments, the second masked, is one of these; `None` matches any second.
     UnlessPair { first: u32, second: u32, mask: u32, values: Vec<(u32, Option<u32>)> },
 }
 
@@ -83,7 +83,7 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
         always(METADATA_CALLS, SUCCESS_WITHOUT_EFFECT);
         always(METADATA_CALLS_OF_ARCHITECTURE, SUCCESS_WITHOUT_EFFECT);
         always(XATTR_CALLS, NOT_SUPPORTED);
-        // A handle of any process tells its parent, its user and its end. Programs fall back to waiting for their children.
+        // A handle of any process tells its parent, user and end. Programs fall back to waiting for children.
         always(&[libc::SYS_pidfd_open], NOT_IMPLEMENTED);
         always(INOTIFY_CALLS, NOT_PERMITTED);
         always(INOTIFY_CALLS_OF_ARCHITECTURE, NOT_PERMITTED);
@@ -96,7 +96,7 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
             libc::SYS_listen,
             libc::SYS_accept,
             libc::SYS_accept4,
-            // Only these can send open files to another process. Files and sockets on their way count towards no limit.
+            // Only these send open files to other processes. Files on their way count towards no limit.
             libc::SYS_sendmsg,
             libc::SYS_sendmmsg,
         ];
@@ -114,8 +114,8 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
         verdicts.insert(libc::SYS_kill, zero_only());
     }
     if options.network {
-        // Of netlink only NETLINK_ROUTE, which programs use to list network addresses; changing them takes privileges that
-        // no command has. Unix sockets are not the network: those of some services give full control of the machine.
+        // Of netlink only NETLINK_ROUTE, with which programs list network addresses; commands lack privileges
+        // to change them. Unix sockets are not the network: those of some services control the machine.
         let values = vec![
             (libc::AF_INET as u32, None),
             (libc::AF_INET6 as u32, None),

@@ -1,4 +1,4 @@
-//! The launcher's main function: reads the plan, starts the command, waits for it, and kills all its processes.
+//! The launcher's main function: reads the plan, starts the command, waits for it and kills its processes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -104,7 +104,7 @@ fn prepare() {
     }
 }
 
-/// Returns the report for a wrapper that exited with `status`, preferring the report of the init process in the sandbox.
+/// Returns the report for a wrapper that exited with `status`, preferring that of the init process inside.
 fn wrapper_report(status: i32, started: &StartedCommand) -> LauncherMessage {
     if let Some(report) = started.final_report() {
         return report;
@@ -172,7 +172,7 @@ pub(super) fn ending_of(status: WaitStatus) -> RunEnding {
 
 /// Kills all processes of the command; returns whether none is left.
 ///
-/// Orphans become children of this process, so it is enough to kill children repeatedly, which is faster than they can fork.
+/// Orphans become children of this process, so it kills children repeatedly, faster than they can fork.
 fn kill_all(process: Pid) -> bool {
     let deadline = Instant::now() + KILL_TIME;
     let mut pause = Duration::from_micros(20);

@@ -67,7 +67,7 @@ pub(crate) struct RemovedLink {
     pub(crate) is_restored: bool,
 }
 
-/// Restores those of `links` that are gone, and returns them. A parent that is a symbolic link by now is not followed.
+/// Restores the `links` that are gone, and returns them. A parent that is a link by now is not followed.
 pub(crate) fn restore(links: Vec<(PathBuf, PathBuf)>) -> Vec<RemovedLink> {
     let restored = links.into_iter().filter_map(|(path, target)| {
         let is_restored = match restore_link(&path, &target) {
@@ -96,7 +96,7 @@ pub(crate) fn sweep(granted: &[WritableGrant]) -> RenamedFiles {
     sweep_until(granted, None, Instant::now() + SWEEP_TIME)
 }
 
-/// Does the same for a command that ended before `ended`, some time ago. Files that were born later are left alone.
+/// Does the same for a command that ended before `ended`, some time ago. Files born later are left alone.
 pub(crate) fn sweep_late(granted: &[WritableGrant], ended: SystemTime) -> RenamedFiles {
     sweep_until(granted, Some(ended), Instant::now() + SWEEP_TIME)
 }

@@ -1,7 +1,7 @@
 //! Finds protected files in a directory before a command may write it.
 //!
-//! Every name in the directory is checked. Symbolic links that are protected by their name, lie directly in a protected
-//! directory, or are hooks of git are followed: their targets are protected too. Git settings name further files.
+//! Every name in the directory is checked. Symbolic links that are protected by name, lie in a protected
+//! directory, or are git hooks are followed: their targets are protected too. Git settings name more.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, Metadata};

@@ -1,4 +1,4 @@
-//! Watches granted directories while a command runs, so that a new file under a protected name ends the command at once.
+//! Watches granted directories while a command runs: a new file under a protected name ends it at once.
 //!
 //! Every directory of a grant has an inotify watch. If there are too many directories, or events are lost,
 //! the directories are searched again instead.
@@ -67,7 +67,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Starts to watch all directories that the survey found. Returns `None` if there are not any, or inotify does not work.
+    /// Starts to watch all directories that the survey found. Returns `None` without any, or without inotify.
     pub(crate) fn start(granted: &'a [WritableGrant], reports_replaced: bool) -> Option<Self> {
         if granted.iter().all(|grant| grant.directories.is_empty()) {
             return None;
@@ -88,7 +88,7 @@ impl<'a> Watch<'a> {
         Some(watch)
     }
 
-    /// Renames files that appear under protected names until `end` is closed, and calls `alarm` at the first one.
+    /// Renames files that appear under protected names until `end` is closed, and calls `alarm` at the first.
     pub(crate) fn run(mut self, end: BorrowedFd<'_>, alarm: impl Fn()) -> WatchFindings {
         let mut is_reported = false;
         let mut next = Instant::now() + SEARCH_INTERVAL;

@@ -1,4 +1,4 @@
-//! The watch of granted directories on systems without inotify: there is no watch, and files are renamed after the run.
+//! The watch of granted directories without inotify: it does nothing, and files are renamed after the run.
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;

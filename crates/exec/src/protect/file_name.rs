@@ -33,7 +33,7 @@ pub(crate) fn folded_chars(name: &[u8]) -> impl Iterator<Item = char> {
     letters(name).filter(|letter| !is_ignorable(*letter)).flat_map(folded)
 }
 
-/// Returns a name without ignorable characters. An ASCII name keeps its case, so the result is compared without case.
+/// Returns a name without ignorable characters. ASCII names keep their case: compare the result without case.
 pub(crate) fn normalized(name: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(name) {
         Ok(text) if text.is_ascii() => Cow::Borrowed(text),

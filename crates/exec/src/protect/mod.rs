@@ -1,8 +1,8 @@
-//! Protected names: files that agents, shells, editors and git obey stay as they are in a directory that a command may write.
+//! Protected names: files that agents, shells, editors and git obey stay as they are in writable directories.
 //!
-//! `before` finds the protected files in a directory that is to be granted, and `writable` decides on the grant. `during` watches
-//! the directory while the command runs, and `after` renames files that the command created under protected names. Both need
-//! only the `entry::ProtectedEntry` values that `before` found. `put_back` returns files that the user checked out meanwhile.
+//! `before` finds the protected files in a directory to be granted; `writable` decides. `during` watches
+//! while the command runs, and `after` renames files that it created under protected names. Both need only
+//! the `entry::ProtectedEntry` values of `before`. `put_back` returns what the user checked out meanwhile.
 
 #[cfg(unix)]
 pub(crate) mod after;

@@ -218,7 +218,7 @@ pub const PROTECTED: &[&str] = &[
     "mise.toml",
 ];
 
-/// Entries that are protected in a directory of this name: files that are read or run at login, or by git, shells and agents.
+/// Entries protected in a directory of this name: files read or run at login, or by git, shells and agents.
 pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".aws", "config"),
     (".aws", "credentials"),
@@ -278,7 +278,7 @@ pub const PROTECTED_ENDINGS: &[(&str, &[&str])] = &[
 /// Files that git reads in any directory, and that block it if they are pipes.
 const READ_BY_GIT: &[&str] = &[".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
-/// Returns whether `name` is protected in every directory. Case and ignorable characters are ignored, as in some file systems.
+/// Returns whether `name` is protected everywhere, ignoring case and ignorable characters like file systems.
 fn is_protected_name(name: &OsStr) -> bool {
     let name = file_name::normalized(name.as_encoded_bytes());
     let has_ending = |(stem, endings): &(&str, &[&str])| {

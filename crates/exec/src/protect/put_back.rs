@@ -1,7 +1,7 @@
 //! Puts files back that the user checked out while a command ran.
 //!
-//! It is unknown who created a file under a protected name, so all of them are renamed. If the current commit of the repository
-//! changed meanwhile, which no command can do, then a file that is exactly as that commit has it is the user's.
+//! It is unknown who created a file under a protected name, so all are renamed. If the current commit changed
+//! meanwhile, which no command can do, then a file that is exactly as that commit has it is the user's.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -41,7 +41,7 @@ pub(crate) struct RestoredFiles {
 /// Puts files back that are as the current commit of their repository has them, if that changed since
 /// `began`. `git` is the program; without it nothing is put back.
 ///
-/// The commands that created the files must have ended. The files are written anew, so that no program has them open.
+/// The commands that created the files must have ended. Files are written anew, so no program has them open.
 pub(crate) fn put_back(git: Option<&Path>, began: SystemTime, renames: &[Rename]) -> RestoredFiles {
     let mut restored = Vec::new();
     if let Some(git) = git {
@@ -67,7 +67,7 @@ struct RenamedFile {
     original: PathBuf,
 }
 
-/// Returns the renamed files by the top of the checkout that they are in. Files outside of repositories are left out.
+/// Returns the renamed files by the top of their checkout. Files outside of repositories are left out.
 fn renamed_files(renames: &[Rename]) -> BTreeMap<PathBuf, Vec<RenamedFile>> {
     let undo = |path: PathBuf, rename: &Rename| match path.strip_prefix(&rename.to) {
         Ok(rest) if rest.as_os_str().is_empty() => rename.from.clone(),
@@ -137,7 +137,7 @@ impl RenamedFilesOf<'_> {
     }
 }
 
-/// Returns `true` if the current commit of the repository changed since `began`. Waits for git that is at work.
+/// Returns `true` if the current commit of the repository changed since `began`. Waits for a running git.
 fn has_moved(repository: &Repository, began: SystemTime) -> bool {
     let start = Instant::now();
     let has_moved = || {
@@ -228,7 +228,7 @@ fn remove(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(verified_path::open(parent)?, name, AtFlags::empty())?)
 }
 
-/// Returns `true` if the target of a symbolic link has a protected name in the same directory: a command cannot have written it.
+/// Returns `true` if a link's target has a protected name in the same directory: no command can write it.
 fn leads_to_protected_name(target: &Path) -> bool {
     let mut parts = target.components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && names::is_protected(target)

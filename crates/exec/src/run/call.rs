@@ -166,7 +166,7 @@ async fn prepare(
     Ok(PreparedSkill { path, bundle, toolbox, python })
 }
 
-/// Returns the content of the file `name`, or `None` if `bundle` does not have one. Fails if it has changed since.
+/// Returns the content of the file `name`; `None` if `bundle` does not have it. Fails if it changed since.
 async fn text(
     registry: &Registry,
     entry: &Entry,

@@ -35,7 +35,7 @@ pub(super) struct Commit {
 }
 
 impl Commit {
-    /// Returns the commit that `arguments` ask for: `message`, and `paths` relative to `directory`, which is relative to the top.
+    /// Returns the commit of `arguments`: `message`, and `paths` in `directory`, itself relative to the top.
     pub(super) fn of(arguments: &Map<String, Value>, directory: &Path) -> Result<Self, String> {
         let message = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
         if message.trim().is_empty() || message.contains('\0') {

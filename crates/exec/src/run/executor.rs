@@ -74,7 +74,7 @@ pub struct ScriptGrants {
 ///
 /// Before it exits, a program calls [`Runner::end`](repertoire::Runner::end) and waits for
 /// [`Runner::settled`](repertoire::Runner::settled). When it starts, it calls
-/// [`finish_interrupted_runs`](crate::finish_interrupted_runs), which cleans up if it was killed the last time.
+/// [`finish_interrupted_runs`](crate::finish_interrupted_runs), which cleans up if it was killed last time.
 #[derive(Debug)]
 pub struct Executor {
     pub(super) sandbox: Arc<dyn Sandbox>,

@@ -53,7 +53,7 @@ struct SharedPath {
     count: usize,
 }
 
-/// Files and directories that were created so that they can be granted. Dropping this removes what is still empty.
+/// Files and directories that were created to be granted. Dropping this removes what is still empty.
 #[derive(Debug, Default)]
 pub(super) struct CreatedPaths {
     paths: Vec<PathBuf>,

@@ -83,7 +83,7 @@ impl HostCall {
             .map_err(|reason| FaultKind::Failed { reason })
     }
 
-    /// Returns this call with its arguments and the state of the repository as it is now, unless it must not run.
+    /// Returns this call with its arguments and the current state of the repository, unless it must not run.
     fn resolved(&self, variables: &[(String, String)]) -> Result<Self, String> {
         let git = self.git(variables);
         let ask = |arguments: &[&str]| git.ask(arguments).map_err(|error| error.to_string());
@@ -224,7 +224,7 @@ impl HostCall {
         // The rebase of this call, and not one that the user started meanwhile.
         let original = settings_paths::pointer(&self.repository.own.join("rebase-merge/orig-head"));
         if self.command == HostCommand::GitRebase && original.as_ref() == Some(&self.head) {
-            // Tools cannot conclude a rebase with conflicts. It is undone even if the time is up or the call was cancelled.
+            // Tools cannot conclude a rebase with conflicts. It is undone even on a timeout or cancellation.
             let abort = ["-c", NO_HOOKS, "rebase", "--abort"].map(str::to_owned);
             let aborted = git.run(&abort, None, Instant::now() + ABORT_TIME, &Cancel::new())?;
             outcome.output.push_str(&aborted.output);

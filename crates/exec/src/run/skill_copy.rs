@@ -110,7 +110,7 @@ fn touch(path: &Path) {
 
 /// Writes the files of `bundle` to the directory `path` in `parent`, atomically.
 ///
-/// Another run may use the directory, so it is never removed in place. A valid copy stays, an invalid one is renamed.
+/// Another run may use the directory, so it is not removed in place: a valid copy stays, others are renamed.
 fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, Vec<u8>)]) -> io::Result<()> {
     fs::create_dir_all(parent)?;
     // Processes in containers that share the directory may have the same number.

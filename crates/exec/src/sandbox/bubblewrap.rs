@@ -107,9 +107,9 @@ fn arguments(program: &Path, grants: &ResolvedGrants) -> Arguments {
     grants.directories.iter().for_each(|pinned| arguments.mount_pinned(read, pinned, &pinned.path));
     for writable in &grants.writable {
         arguments.mount_pinned("--bind-fd", &writable.pinned, &writable.pinned.path);
-        // A symbolic link cannot be mounted over. Its target is protected, and a replaced link is found by its name.
+        // A symbolic link cannot be mounted over. Its target is protected, a replaced link is found by name.
         let protected = writable.protected.values().filter(|entry| !entry.is_link);
-        // A mount point cannot be renamed, so the directories around protected files are mounted over themselves.
+        // Mount points cannot be renamed, so directories around protected files are mounted over themselves.
         let around = protected.clone().flat_map(|entry| entry.pinned.path.ancestors().skip(1));
         let around =
             around.filter(|path| path.starts_with(&writable.pinned.path) && *path != writable.pinned.path);
@@ -129,7 +129,7 @@ fn arguments(program: &Path, grants: &ResolvedGrants) -> Arguments {
 
 /// Returns the directories and writable files in `/proc` that belong to the machine and not to a process.
 ///
-/// Root owns them and may write them even without capabilities. No other user may, so for others the list is empty.
+/// Root owns them and may write them even without capabilities. For other users, who may not, it is empty.
 fn writable_kernel_files() -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     if !rustix::process::geteuid().is_root() {

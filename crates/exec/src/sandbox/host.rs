@@ -1,4 +1,4 @@
-//! The host's side of a run: starts a launcher, sends it the plan, reads the output of the command, and waits for the end.
+//! The host's side of a run: starts a launcher, sends the plan, reads the command's output, and waits.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +23,7 @@ use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
 use crate::{Cancel, CleanupProblem, ExecError, ExecErrorKind, Job, Output, RunEnding, RunOutcome};
 
-/// Grace period of a launcher beyond the timeout of the command, to start, to kill all processes and to clean up.
+/// Grace period of a launcher beyond the command's timeout, to start, to kill all processes and to clean up.
 const GRACE: Duration = Duration::from_secs(10);
 /// Time limit for reading remaining output after the launcher is gone.
 const FINAL_READ_TIME: Duration = Duration::from_millis(200);
@@ -237,7 +237,7 @@ impl LauncherConnection {
         Ok(connection)
     }
 
-    /// Waits for the launcher's `Hello`. Returns `false` if the child exits, prints output, or does not answer in time.
+    /// Waits for the launcher's `Hello`. Returns `false` if the child exits, prints output or is too late.
     fn wait_for_hello(&mut self) -> bool {
         let deadline = Instant::now() + HELLO_TIME;
         if self.control.set_nonblocking(true).is_err() {

@@ -1,6 +1,6 @@
 //! The sandbox with Seatbelt, on macOS.
 //!
-//! The text of the profile contains no granted paths: they are parameters. It is compiled and tested on every Unix.
+//! The profile text has no granted paths: they are parameters. It is compiled and tested on every Unix.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -88,7 +88,7 @@ fn arguments(grants: &ResolvedGrants, scratch: &Scratch) -> Vec<OsString> {
     arguments
 }
 
-/// Returns a profile and its parameters. Later rules win: `keep` over `write`, and the scratch directory over both.
+/// Returns a profile and its parameters. Later rules win: `keep` over `write`, scratch directory over both.
 fn profile(
     read: &[&Path],
     write: &[&Path],

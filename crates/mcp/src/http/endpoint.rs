@@ -116,7 +116,7 @@ pub struct Endpoint {
 }
 
 impl Server {
-    /// Returns the endpoint for `caller`. Streams that wait for changes end with `stopping`, everything else with `closed`.
+    /// Returns the endpoint for `caller`. Streams of changes end with `stopping`, all else with `closed`.
     pub fn endpoint(
         &self,
         caller: Arc<Caller>,
@@ -182,7 +182,7 @@ impl Endpoint {
         Some(response.map(|body| body.map_frame(hold).boxed_unsync()))
     }
 
-    /// Returns the service for a request: the one that offers only the skills that its URL names, if it names some.
+    /// Returns the service for a request: one that offers only the skills that its URL names, if any.
     ///
     /// A session keeps the skills that the URL of its handshake named.
     async fn service(&self, parts: &Parts, kind: &RequestKind) -> Result<McpService, EndpointResponse> {

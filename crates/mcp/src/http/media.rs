@@ -1,6 +1,6 @@
 //! Media types in `Accept` and `Content-Type`.
 //!
-//! rmcp 3.8 searches these headers for exact substrings. HTTP compares media types without case and allows ranges such as `*/*`.
+//! rmcp 3.8 searches these headers for exact substrings. HTTP ignores case and allows ranges such as `*/*`.
 
 use ::http::{HeaderMap, HeaderValue, header};
 
@@ -10,7 +10,7 @@ pub(super) const EVENT_STREAM: &str = "text/event-stream";
 /// Both media types of responses.
 const ANY_ANSWER: &str = "application/json, text/event-stream";
 
-/// Rewrites `Accept` and `Content-Type` to the exact values that rmcp looks for, and removes them if they match none.
+/// Rewrites `Accept` and `Content-Type` to exact values that rmcp expects; removes them if they match none.
 pub(super) fn normalize(headers: &mut HeaderMap) {
     let accepted = match (accepts(headers, JSON), accepts(headers, EVENT_STREAM)) {
         (true, true) => Some(ANY_ANSWER),

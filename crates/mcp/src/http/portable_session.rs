@@ -1,8 +1,8 @@
 //! Ids of MCP sessions that other servers of the same skills understand.
 //!
-//! A session is kept by one process. Its id ends with all that another process needs to go on with it: the parameters of the
-//! handshake, and the skills that its URL named. So clients keep their sessions when a server is replaced, and when a proxy sends
-//! them to another one. The id gives no rights: every request has its token, and an invented id is worth a handshake.
+//! A session is kept by one process. Its id ends with all that another needs to go on with it: the parameters
+//! of the handshake, and the skills of its URL. So sessions survive a new server, and a proxy that changes
+//! servers. The id gives no rights: requests have tokens, and an invented id is worth a handshake.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use rmcp::model::InitializeRequestParams;
 use rmcp::transport::streamable_http_server::session::{SessionState, SessionStore, SessionStoreError};
 use serde_json::{Value, json};
 
-/// Maximum characters of an id. Proxies limit the size of headers; clients with more get an id for one server alone.
+/// Maximum characters of an id. Proxies limit headers; clients with more get an id for one server alone.
 const MAX_ID: usize = 3_000;
 
 /// The character between the id of rmcp and the rest.
@@ -44,7 +44,7 @@ impl PortableSession {
         Some(Self { params, query: query.map(str::to_owned) })
     }
 
-    /// Returns the id that clients get for the session that rmcp calls `inner`; `None` if it would be too long.
+    /// Returns the id that clients get for the session `inner` of rmcp; `None` if it would be too long.
     pub(super) fn id(&self, inner: &str, principal: Option<&str>) -> Option<String> {
         let value = json!({"params": self.params, "query": self.query, "of": mark(inner, principal)});
         let id = format!("{inner}{SEPARATOR}{}", URL_SAFE_NO_PAD.encode(value.to_string()));
@@ -68,7 +68,7 @@ pub(super) fn inner_id(id: &str) -> &str {
     id.split_once(SEPARATOR).map_or(id, |(inner, _)| inner)
 }
 
-/// Returns a text that differs between principals, so that nobody goes on with somebody else's session by mistake.
+/// Returns a text that differs by principal, so that nobody goes on with somebody else's session by mistake.
 fn mark(inner: &str, principal: Option<&str>) -> String {
     let text = format!("{inner}\n{}", principal.unwrap_or_default());
     Digest::of(text.as_bytes()).to_hex()[..16].to_owned()

@@ -2,8 +2,8 @@
 //!
 //! - rmcp matches responses to requests by id alone, so two in-flight requests with one id would get each
 //!   other's response. [`McpSession::open_request`] refuses the second.
-//! - rmcp leaves a second GET event stream silent while the first is open, replays every event to a stream opened without
-//!   `Last-Event-ID`, and repeats the last event to one opened with it. [`EventStream`] corrects all three.
+//! - rmcp leaves a second GET stream silent while the first is open, replays every event to a stream without
+//!   `Last-Event-ID`, and repeats the last event to one with it. [`EventStream`] corrects all three.
 
 use std::collections::HashSet;
 use std::future::ready;
@@ -54,7 +54,7 @@ impl Drop for OpenRequest {
     }
 }
 
-/// A client that waits for the answer to a request. Dropping it before that means that the client has disconnected.
+/// A client that waits for the answer to a request. Dropping it before means that the client disconnected.
 pub(super) struct WaitingClient {
     /// None once the request is answered.
     request: Option<Arc<OpenRequest>>,

@@ -15,7 +15,7 @@ pub fn folder_hash(files: &InstalledFiles) -> Option<String> {
     Some(hash_in_order(&collated(&files.files)?))
 }
 
-/// Returns `true` if `expected` is the hash of `files` that `npx skills` recorded; `None` if that cannot be said.
+/// Returns `true` if `expected` is the hash of `files` that `npx skills` recorded; `None` if unknown.
 pub(super) fn is_folder_hash(files: &InstalledFiles, expected: &str) -> Option<bool> {
     let by_bytes = hash_in_order(&files.files.iter().collect::<Vec<_>>());
     let is_expected = |found: String| found.eq_ignore_ascii_case(expected);
@@ -91,7 +91,7 @@ pub(super) fn file_hash(bytes: &[u8]) -> String {
     }
 }
 
-/// Returns `files` in the order of the root collation; `None` where a path has characters that it is not known for.
+/// Returns `files` in the order of the root collation; `None` if that is unknown for characters of a path.
 fn collated(files: &[InstalledFile]) -> Option<Vec<&InstalledFile>> {
     if !files.iter().all(|file| is_collated(&file.path)) {
         return None;

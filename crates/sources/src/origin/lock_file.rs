@@ -44,7 +44,7 @@ pub(super) enum LockFormat {
     Yaml,
 }
 
-/// Returns the document in the lock file at `path`; `None` if there is not one, and the reason if it cannot be understood.
+/// Returns the document in the lock file at `path`; `None` if it is missing, and the reason if it is invalid.
 pub(super) fn read(path: &Path, format: LockFormat) -> Option<Result<Value, String>> {
     let bytes = match regular_file::read_no_follow(path, MAX_BYTES) {
         Ok(bytes) => bytes,

@@ -55,7 +55,7 @@ fn of_skills(path: &Path, _: &Path, document: &Value) -> Result<Vec<LockedSkill>
     Ok(entries.map(|(name, entry)| skill_of_skills(path, name, entry, "computedHash")).collect())
 }
 
-/// Reads the lock that `npx skills` keeps for the skills of a user, below the directory of state or below `.agents` of the home.
+/// Reads the lock of `npx skills` for a user's skills, below the state directory or `.agents` of the home.
 fn of_user_skills(path: &Path, _: &Path, document: &Value) -> Result<Vec<LockedSkill>, String> {
     let entries = skills_by_name(document, "skills");
     Ok(entries.map(|(name, entry)| skill_of_skills(path, name, entry, "skillFolderHash")).collect())

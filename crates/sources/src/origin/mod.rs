@@ -1,4 +1,4 @@
-//! The origins of skills, as their installers recorded them: who installed a skill, from where, and if it was changed since.
+//! Origins of skills as their installers recorded them: who installed it, from where, and whether it changed.
 //!
 //! Every format has a function of its own here and is read tolerantly: a record that cannot be understood has
 //! no entries, and an unknown field is ignored. Nothing is fetched and nothing is run.

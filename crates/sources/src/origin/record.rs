@@ -129,7 +129,7 @@ impl Origin {
                 Some(false) => Comparison::Changed { files: Vec::new() },
                 None => Comparison::Unknown("the hash depends on the locale of the installer".to_owned()),
             },
-            // The installer copies a tree without some files, as `metadata.json`, so another tree proves nothing.
+            // The installer leaves out files such as `metadata.json`, so another tree proves nothing.
             Expectation::GitTree(expected) => match whole(expected, Some(hashes::git_tree(files))) {
                 Comparison::Unchanged => Comparison::Unchanged,
                 _ => Comparison::Unknown(
@@ -158,7 +158,7 @@ impl Origin {
         }
     }
 
-    /// Returns the source in one line: the repository or registry, the path in it, and the version, commit or reference.
+    /// Returns the source in one line: repository or registry, path in it, and version, commit or reference.
     pub fn in_words(&self) -> Option<String> {
         let mut words = self.source.clone()?;
         if let Some(path) = self.path.as_deref().filter(|path| !path.is_empty() && *path != ".") {
@@ -216,7 +216,7 @@ fn compare_files<'a>(
     if differing.is_empty() { Comparison::Unchanged } else { Comparison::Changed { files: differing } }
 }
 
-/// Returns `text` without control characters and of bounded length: it comes from a file that anyone may have written.
+/// Returns `text` without control characters, bounded: it comes from a file that anyone may have written.
 pub(super) fn bounded(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(MAX_CHARS).collect()
 }

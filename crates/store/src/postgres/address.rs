@@ -86,7 +86,7 @@ impl Address {
         &self.shown
     }
 
-    /// Returns the time that it may take to connect: the client limits the first step alone, for each address of a host.
+    /// Returns the time limit to connect: the client limits the first step alone, per address of a host.
     pub(super) fn connect_limit(&self) -> Duration {
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len());
         self.config.get_connect_timeout().copied().unwrap_or(CONNECT) * 2 * hosts.max(1) as u32

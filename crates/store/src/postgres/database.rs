@@ -21,7 +21,7 @@ use crate::value::SqlValue;
 /// The longest time between two looks for releases, for notifications may get lost.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The longest time that the server works on a statement of a change, which may wait for that of another process.
+/// The longest time of a statement of a change on the server; it may wait for that of another process.
 const WRITE: Duration = Duration::from_secs(5 * 60);
 
 /// The longest time that the server works on a statement that changes the tables.
@@ -183,7 +183,7 @@ impl PostgresDatabase {
                 Ok(value) => connection.commit().map(|()| value).map_err(Failure::Committing),
                 Err(error) => {
                     if !connection.is_broken {
-                        // The first error is the one to report; a failure here marks the connection as broken.
+                        // The first error is reported; a failure here marks the connection as broken.
                         connection.is_broken = connection.script("ROLLBACK").is_err();
                     }
                     Err(Failure::Before(error))

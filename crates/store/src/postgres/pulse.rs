@@ -21,7 +21,7 @@ const ANSWER: Duration = Duration::from_millis(750);
 /// The time after which another connection is tried.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// Notices that a server answers nobody: it was stopped, its disk stalls, or the way to it swallows everything.
+/// Notices that a server answers nobody: it was stopped, its disk stalls, or the network drops everything.
 ///
 /// A slow statement alone proves nothing, so an empty one is sent on a connection that is kept for it. While
 /// the server is silent, calls fail at once; the connection tells when it is back.

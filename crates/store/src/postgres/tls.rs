@@ -50,7 +50,7 @@ impl TlsOptions {
 
 /// Returns the connector for `config`, or `None` if its connections are not encrypted.
 ///
-/// If a connection may leave this machine, `config` is changed so that it is encrypted or fails, whichever of its hosts answers.
+/// If a connection may leave this machine, `config` is changed so that it is encrypted or fails, at any host.
 pub(super) fn connector(
     config: &mut Config,
     root_certificates: Option<&str>,
@@ -72,7 +72,7 @@ pub(super) fn connector(
                 roots.add_parsable_certificates(certificates);
             }
             Err(why) if config.get_ssl_mode() == SslMode::Require => return Err(why.to_owned()),
-            // A server on this machine may do without encryption; if it does not, its certificate is not trusted.
+            // A server on this machine may do without encryption; otherwise its certificate is not trusted.
             Err(_) => {}
         },
         Some(path) => read(path, &mut roots).map_err(|why| format!("sslrootcert {path}: {why}"))?,

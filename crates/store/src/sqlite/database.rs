@@ -33,7 +33,7 @@ pub type SqliteStore = SqlStore<SqliteDatabase>;
 impl SqliteStore {
     /// Opens the store in the file at `path`, and makes it, readable by its owner alone, if there is not one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        // The file stays the same if the working directory changes, and no name means something else to SQLite.
+        // The file stays the same if the working directory changes, and no name is special to SQLite.
         let path = std::path::absolute(path.as_ref()).map_err(|error| {
             Error::new(ErrorKind::Store)
                 .at(path.as_ref())

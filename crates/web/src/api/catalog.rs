@@ -36,7 +36,7 @@ pub(crate) struct CatalogQuery {
     pub(crate) agent: Option<String>,
 }
 
-/// Returns the agent of the configuration called `name`, if one is named; only senders that see the whole library know of any.
+/// Returns the configured agent called `name`, if given; only senders that see the whole library know of any.
 pub(super) fn named_agent<'c>(
     ctx: &'c RequestContext,
     name: Option<&str>,

@@ -179,10 +179,10 @@ impl Filter {
         let event: EventRecord = serde_json::from_str(&line.json).ok()?;
         let is =
             |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
-        // Events without a skill, such as searches, are for whoever caused them: others may search for what is out of scope.
+        // Events without a skill, such as searches, are for who caused them: they may concern hidden skills.
         let is_own = || {
             let is_sender = event.principal.as_deref() == ctx.principal.name.as_deref();
-            // A call for a skill out of scope is hidden even from its sender, like one for a skill that does not exist.
+            // A call for a skill out of scope is hidden even from its sender, as for one that does not exist.
             is_sender && event.error.as_deref() != Some(UNKNOWN_SKILL)
         };
         let is_seen = ctx.sees_all()

@@ -39,8 +39,8 @@ pub(crate) fn days_ago(days: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(start)
 }
 
-/// Returns the usage of the last `days` days, of whatever skills there are; that of a server without a store
-/// is empty, and with one that is away it is what was counted before. Only the rows of skills that the sender sees are looked at.
+/// Returns the usage of the last `days` days, of whatever skills there are: empty without a store, and as
+/// counted before if it is away. Only the rows of skills that the sender sees are looked at.
 pub(crate) async fn usage(ctx: &RequestContext, days: u64) -> Arc<UsageCounts> {
     let state = &ctx.server.dashboard;
     if let Some(counts) = state.usage(days) {

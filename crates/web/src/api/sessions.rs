@@ -114,7 +114,7 @@ pub(crate) async fn list(ctx: &RequestContext, query: &SessionsQuery) -> Result<
     Ok(SessionList { sessions: page.items, total: page.total, active, next_cursor: page.next })
 }
 
-/// Returns the sessions of `events`, the one with the newest event first; those with an event after `active_since` are active.
+/// Returns the sessions of `events`, newest event first. One with an event after `active_since` is active.
 fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<SessionRow> {
     // Clients that make a connection for each request share a session, whoever they are.
     let mut sessions: HashMap<(String, Option<String>), SessionRow> = HashMap::new();

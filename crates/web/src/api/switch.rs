@@ -58,7 +58,7 @@ pub(crate) fn may_switch(ctx: &RequestContext) -> bool {
 
 /// Returns the workspace in which the sender switches skills, or the reason that it does not.
 fn switched_workspace(ctx: &RequestContext) -> Result<Arc<Workspace>, &'static str> {
-    // A token that sees a part of the library reviews changes of skills; who gets them is not for it to decide.
+    // A token that sees a part of the library reviews changes of skills; it does not decide who gets them.
     if !ctx.sees_all() {
         return Err("a token that sees a part of the library does not switch skills");
     }

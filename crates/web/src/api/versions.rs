@@ -128,7 +128,7 @@ pub(crate) async fn list(
     })
 }
 
-/// Returns the versions of `entry` that were published under names of their own and released in one of `channels`.
+/// Returns versions of `entry` that were published under own names and released in one of `channels`.
 fn publications(
     store: &dyn Store,
     channels: &[String],
@@ -138,7 +138,7 @@ fn publications(
     Ok(published.iter().map(PublicationView::new).collect())
 }
 
-/// Returns the channels that the versions of `entry` were released in, if it is a skill of one, and that the sender sees.
+/// Returns the channels that versions of `entry` were released in, if it is of one, and that the sender sees.
 fn channels_of(ctx: &RequestContext, entry: &Entry) -> Vec<String> {
     let snapshot = ctx.view.shared.registry.snapshot();
     let channels = channels_seen(&ctx.server, &ctx.view, &snapshot, entry.name().as_str());

@@ -49,7 +49,7 @@ pub(crate) struct RequestContext {
 }
 
 impl RequestContext {
-    /// Returns the sender of a request with `headers`, which come from a page of another origin if `is_foreign`.
+    /// Returns the sender of a request with `headers`, from a page of another origin if `is_foreign`.
     pub(crate) fn new(
         server: Arc<ServerState>,
         view: Arc<AgentView>,
@@ -69,7 +69,7 @@ impl RequestContext {
         }
     }
 
-    /// Returns the sender as a person that signed in with the token `secret`, which browsers send by themselves.
+    /// Returns the sender as a person that signed in with the token `secret`, which browsers send themselves.
     pub(crate) fn signed_in(self, secret: &str) -> Self {
         let own_csrf = Digest::of(format!("csrf of {secret}").as_bytes()).to_hex();
         Self { own_csrf: Some(own_csrf), ..self }
@@ -87,7 +87,7 @@ impl RequestContext {
 
     /// Records that the sender asked for `skill`, which it does not see.
     ///
-    /// A skill that does not exist is recorded too, so that the numbers of events do not tell one from the other.
+    /// A skill that does not exist is recorded too, so that event numbers do not tell one from the other.
     pub(crate) fn record_unseen(&self, skill: &str, is_out_of_scope: bool) {
         self.record_refusal(Some(shorten(skill, MAX_NAME_CHARS)), is_out_of_scope);
     }
@@ -139,7 +139,7 @@ impl RequestContext {
         self.principal.name.as_deref().map_or_else(|| self.reviewer(), str::to_owned)
     }
 
-    /// Returns `true` if the sender may decide about proposals of its own: a person at the machine, and not a token.
+    /// Returns `true` if the sender may decide about its own proposals: a person at the machine, not a token.
     pub(crate) fn decides_own(&self) -> bool {
         self.view.agent().is_none() && self.principal.name.is_none()
     }

@@ -114,7 +114,7 @@ impl DashboardState {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Returns the tokens of the entries of `snapshot`, each counted by `count` if an entry of its text was not counted before.
+    /// Returns the tokens of the entries of `snapshot`; `count` is called for texts not counted before.
     pub(crate) fn entry_tokens(
         &self,
         snapshot: &Snapshot,

@@ -89,7 +89,7 @@ pub(super) fn is_https(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Addre
     is_said && peer.is_some_and(|peer| is_in(peer.0.ip().to_canonical(), proxies))
 }
 
-/// Returns the address of the client that sent a request: that of the connection, or the one that a trusted proxy names.
+/// Returns the client address of a request: that of the connection, or the one that a trusted proxy names.
 pub(super) fn client(peer: Option<Peer>, headers: &HeaderMap, proxies: &[AddressRange]) -> Option<IpAddr> {
     let mut client = peer?.0.ip().to_canonical();
     let lines = headers.get_all(FORWARDED_FOR).iter().rev();
@@ -108,7 +108,7 @@ pub(super) fn client(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Address
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PublicOrigin(pub(crate) String);
 
-/// Returns the origin by which a client asked: the host of the request, and the scheme that a trusted proxy names.
+/// Returns the origin by which a client asked: the request's host, and the scheme that a trusted proxy names.
 pub(super) fn public_origin(
     peer: Option<Peer>,
     headers: &HeaderMap,
@@ -148,7 +148,7 @@ impl Drop for LoggedRequest {
     }
 }
 
-/// Returns `path` with the secrets of tokens cut off: a path that is not quite that of a URL with a token has it still.
+/// Returns `path` without the secrets of tokens: a path that is not quite a URL with a token still has it.
 fn without_tokens(path: &str) -> String {
     let part = |part: &str| match part.split_once(TOKEN_PREFIX) {
         Some((before, secret)) if secret.len() >= MIN_SECRET => format!("{before}{TOKEN_PREFIX}…"),

@@ -18,9 +18,9 @@ pub struct HttpControl {
 }
 
 impl HttpControl {
-    /// Replaces the tokens, agents and kits, and waits until that is done. After an error, everything is as before.
+    /// Replaces the tokens, agents and kits, and waits until done. After an error, everything is as before.
     ///
-    /// It blocks, and must not be called on a thread of an asynchronous runtime. Nothing happens after the server has stopped.
+    /// It blocks: do not call it on an asynchronous runtime. Nothing happens after the server has stopped.
     pub fn replace_blocking(&self, access: HttpAccess) -> Result<(), Error> {
         let (sender, outcome) = oneshot::channel();
         if self.sender.blocking_send((access, sender)).is_err() {

@@ -55,7 +55,7 @@ impl Cookie {
         self.read_all(headers, scheme).next()
     }
 
-    /// Returns the values of all cookies of this name: a server at another port may have set one for some of the paths.
+    /// Returns the values of all cookies of this name: a server at another port may have set one for a path.
     pub(super) fn read_all<'h>(
         &self,
         headers: &'h HeaderMap,

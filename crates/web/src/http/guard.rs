@@ -75,7 +75,7 @@ impl Guard {
         self.public.as_deref()
     }
 
-    /// Refuses a request with a foreign host or origin. Links of other sites lead to pages only if `links` are accepted.
+    /// Refuses a request with a foreign host or origin. Links of others reach pages only if `links` permits.
     pub(super) fn check(
         &self,
         uri: &Uri,
@@ -130,7 +130,7 @@ impl Guard {
             || sites.into_iter().any(|site| site != "same-origin")
     }
 
-    /// Returns `true` if the origin of the request is that of this server, by its public address or by the host it was asked as.
+    /// Returns `true` if the request's origin is this server, by its public address or the requested host.
     ///
     /// Browsers name the host that they connect to, so that no page of another one has the two the same.
     fn has_own_origin(&self, headers: &HeaderMap) -> bool {
@@ -159,12 +159,12 @@ impl Guard {
     }
 }
 
-/// Returns whether a browser says that another site made the request. Images, frames and links come without `Origin`.
+/// Returns whether a browser says that another site sent it. Images, frames and links have no `Origin`.
 fn is_cross_site(headers: &HeaderMap) -> bool {
     headers.get_all(FETCH_SITE).iter().any(|site| site != "same-origin" && site != "none")
 }
 
-/// Returns whether a browser says that a person goes to a page: what comes back is shown to that person, and to no script.
+/// Returns whether a browser says that a person goes to a page: that person sees the answer, not a script.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let is = |name: &str, expect: &str| headers.get(name).is_some_and(|value| value == expect);
     is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")

@@ -1,4 +1,4 @@
-//! Opens the dashboard of one person: the secret of its address is exchanged for a cookie, without which no page is answered.
+//! Opens the dashboard of one person: the secret of its address is exchanged for a cookie that pages require.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -55,7 +55,7 @@ pub struct HttpAccess {
     pub agents: Option<Vec<Agent>>,
     /// The skills of each kit that tokens may name.
     pub kits: BTreeMap<String, Vec<Pattern>>,
-    /// The provider that people sign in at, and whose tokens are accepted. With one, every request needs a token.
+    /// The provider that people sign in at, whose tokens are accepted. With one, every request needs a token.
     pub oidc: Option<OidcOptions>,
 }
 
@@ -70,7 +70,7 @@ repertoire_model::options! {
         pub allowed_hosts: Vec<String>,
         /// Origins of web pages that may use the server: `https://app.example.com`, `http://localhost:*`.
         pub allowed_origins: Vec<String>,
-        /// The address that people reach the server at, if a proxy is in front of it: `https://skills.example.com`.
+        /// The address that people reach, if a proxy is in front of the server: `https://skills.example.com`.
         pub public_url: Option<String>,
         /// The agent that is served if there are no tokens.
         pub agent: Option<String>,

@@ -78,7 +78,7 @@ impl PageSecret {
 
     /// Uses the one-time path up, and returns the value of the cookie for it.
     ///
-    /// If the path comes a second time within its minute, somebody else may have been the first, so that cookie ends.
+    /// If the path comes twice within its minute, somebody else may have been the first, so that cookie ends.
     fn use_one_time(&self, given: &str, now: Instant) -> Option<String> {
         let mut one_time = self.one_time();
         let known = one_time

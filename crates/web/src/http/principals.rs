@@ -21,7 +21,7 @@ use super::url_token::UrlToken;
 use crate::oidc::{OidcFault, Provider, is_jwt};
 use crate::{Error, ErrorKind, Server};
 
-/// Maximum number of endpoints of tokens of the store. One more closes the one that was not used longest, with its sessions.
+/// Maximum endpoints of tokens of the store. One more closes the least recently used one, with its sessions.
 const MAX_OPEN: usize = 2_048;
 
 /// The reason that a request has no endpoint.
@@ -176,7 +176,7 @@ impl Principals {
         self.configured().anonymous.is_some()
     }
 
-    /// Returns `false` if nobody can be let in: all tokens are those of a store that was not read for too long.
+    /// Returns `false` if nobody can be let in: all tokens are of a store that was not read for too long.
     pub(super) async fn lets_in(&self) -> bool {
         let configured = self.configured();
         let has_others =

@@ -27,7 +27,7 @@ struct Counts {
     bytes: u64,
 }
 
-/// Counts requests and bytes by principal. There are no more of these than tokens, and people that the provider knows.
+/// Counts requests and bytes by principal. These are no more than tokens and people known to the provider.
 pub(super) struct Quotas {
     limits: PrincipalLimits,
     counts: Mutex<HashMap<Option<Arc<str>>, Counts>>,

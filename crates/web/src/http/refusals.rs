@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use repertoire::event::{Event, Surface};
 use repertoire::{EventKind, Library, Outcome};
 
-/// Maximum events in one period without a principal, and over the limits of each principal, so that they cannot fill a journal.
+/// Maximum events in a period without a principal, and over the limits of each: they cannot fill a journal.
 const MAX_EVENTS: u32 = 10;
 
 const PERIOD: Duration = Duration::from_secs(60);

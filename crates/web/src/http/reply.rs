@@ -8,7 +8,7 @@ pub(super) fn refuse(status: StatusCode, reason: &str) -> Response {
     (status, format!("{reason}\n")).into_response()
 }
 
-/// Returns a 503 that asks the client to retry after some seconds, and closes the connection so that it frees its slot.
+/// Returns a 503 that asks for a retry after some seconds, and closes the connection to free its slot.
 pub(super) fn overloaded(reason: &str, retry_seconds: u32) -> Response {
     let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, reason);
     response.headers_mut().insert(header::RETRY_AFTER, retry_seconds.into());

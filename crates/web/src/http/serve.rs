@@ -33,7 +33,7 @@ use super::unread::UnreadLimit;
 use crate::oidc::Provider;
 use crate::{Error, ErrorKind, Server};
 
-/// Connections over the limit that are still answered with 503, or with the result of a health check. More are closed at once.
+/// Connections over the limit that are answered with 503 or a health check's result. More are closed at once.
 const OVERLOAD_CONNECTIONS: usize = 32;
 
 /// Maximum time for a connection over the limit to send its request.

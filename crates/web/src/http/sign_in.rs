@@ -49,7 +49,7 @@ pub(super) fn token<'r>(app: &App, request: &'r Request) -> Option<&'r str> {
     cookie::TOKEN.read(headers, scheme).filter(|_| is_person)
 }
 
-/// Returns the response to a request without a valid token: browsers are led to the page, all others are refused.
+/// Returns the response to a request without a valid token: browsers are led to the page, others are refused.
 pub(super) fn refuse_person(app: &App, route: &str, request: &Request, fault: &AccessFault) -> Response {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     let has = |name: &str, word: &str| {

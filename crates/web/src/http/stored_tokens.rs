@@ -10,7 +10,7 @@ use repertoire_model::Digest;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-/// The time from one reading to the next, and so the longest time that a revoked token is accepted while the store answers.
+/// The time between readings, and so the longest that a revoked token is accepted while the store answers.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The least time between two readings. A request with an unknown token waits for the next one, so that a new
@@ -28,7 +28,7 @@ const STALE: Duration = Duration::from_secs(5 * 60);
 
 type ReadTokens = dyn Fn() -> Result<Vec<TokenRecord>, Error> + Send + Sync;
 
-/// The tokens as they were at one time. A store has a bounded number of them. The times are those at which readings began.
+/// The tokens at one time. A store has a bounded number of them. Times are those at which readings began.
 #[derive(Clone, Default)]
 struct TokenSnapshot {
     tokens: Arc<HashMap<Digest, Arc<TokenRecord>>>,
@@ -41,7 +41,7 @@ struct TokenSnapshot {
 }
 
 impl TokenSnapshot {
-    /// Returns `true` if there is no newer reading to wait for, because the last one is new, or the next one is late.
+    /// Returns `true` if no newer reading is to be waited for: the last one is new, or the next one is late.
     fn is_newest(&self) -> bool {
         self.tried.is_some_and(|tried| tried.elapsed() < FRESH)
             || self.begun.is_some_and(|begun| begun.elapsed() >= LATE)

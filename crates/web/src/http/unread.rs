@@ -46,12 +46,12 @@ impl UnreadLimit {
             .map(|inner| Body::new(UnreadBody { inner, rest: Bytes::new(), reserved, limit: self.clone() }))
     }
 
-    /// Returns a 503 if too much is unread already for a response of `bytes` more, so that its content need not be read.
+    /// Returns a 503 if too much is unread for a response of `bytes` more, so its content need not be read.
     pub(crate) fn refusal_of(&self, bytes: u64) -> Option<Response> {
         self.expect_room(bytes).err().map(|_| refusal())
     }
 
-    /// Fails with the reason if too much is unread already for a response of `bytes` more, so that its content need not be read.
+    /// Fails with the reason if too much is unread already for a response of `bytes` more.
     fn expect_room(&self, bytes: u64) -> Result<(), String> {
         let units = usize::try_from(bytes).map_or(usize::MAX, |bytes| bytes.div_ceil(UNIT_BYTES));
         if bytes <= CHUNK_BYTES as u64 || units <= self.0.available_permits() {
@@ -60,7 +60,7 @@ impl UnreadLimit {
         Err(format!("{TOO_MUCH_UNREAD}; retry in {RETRY_SECONDS} seconds"))
     }
 
-    /// Returns a function that fails with the reason if there is no room for a response of so many bytes more.
+    /// Returns a function that fails with the reason if there is no room for a response of that many bytes.
     pub(super) fn room(&self) -> Arc<dyn Fn(u64) -> Result<(), String> + Send + Sync> {
         let limit = self.clone();
         Arc::new(move |bytes| limit.expect_room(bytes))

@@ -1,4 +1,4 @@
-//! Secrets in URLs: `/token/TOKEN/.well-known/agent-skills/index.json`, and the key of a dashboard in `/open/KEY`.
+//! Secrets in URLs: `/token/TOKEN/.well-known/agent-skills/index.json`, and a dashboard's key in `/open/KEY`.
 //!
 //! Some installers send neither headers nor queries, but keep the path of the address that they are given. A
 //! URL ends up in shell histories, lock files and the logs of proxies, so such a token must be a reader's

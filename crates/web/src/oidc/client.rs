@@ -20,7 +20,7 @@ const MAX_CODE: usize = 64;
 /// The characters that stay as they are in a form (RFC 3986, 2.3).
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// Maximum requests at a time; more wait. Each takes a thread, and anyone can cause one by coming back with a made-up code.
+/// Maximum requests at a time; more wait. Each takes a thread, and anyone can cause one with a made-up code.
 const MAX_REQUESTS: usize = 8;
 
 /// Sends requests by a client that blocks, on threads for that.
@@ -85,7 +85,7 @@ impl ProviderClient {
     }
 }
 
-/// Returns `request` with what all have. No redirect is followed: it would lead to a server that was not configured.
+/// Returns `request` with what all have. No redirect is followed: it would lead to a server not configured.
 fn prepared(request: HttpRequest) -> HttpRequest {
     request.timeout(TIMEOUT).header("Accept", "application/json")
 }

@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 /// The bytes of randomness of a flow and of a token.
 const SECRET_BYTES: usize = 32;
 
-/// One way of a person to the provider and back. It is kept in a cookie of the browser, so that any server of a store can end it.
+/// One way of a person to the provider and back, kept in a cookie, so that any server of a store can end it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignInFlow {
     /// The secret that state, nonce and verifier are derived from.

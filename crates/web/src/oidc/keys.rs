@@ -67,7 +67,7 @@ struct WireKey {
 }
 
 impl KeySet {
-    /// Returns the keys of a JSON Web Key Set that can be used; others are left out. Fails if the text is not such a set.
+    /// Returns the usable keys of a JSON Web Key Set; others are left out. Fails if the text is not a set.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let set: WireKeySet = serde_json::from_slice(text).ok()?;
         let keys = set.keys.into_iter().take(MAX_KEYS);

@@ -41,7 +41,7 @@ repertoire_model::options! {
 }
 
 impl OidcOptions {
-    /// Returns the options for the provider `issuer`, which knows this server as `client_id`. Nobody has access yet.
+    /// Returns options for the provider `issuer`, which knows this server as `client_id`. Nobody has access.
     pub fn new(issuer: impl Into<String>, client_id: impl Into<String>) -> Self {
         let client_id = client_id.into();
         let audience = client_id.clone();

@@ -51,7 +51,7 @@ struct TokenAnswer {
 }
 
 impl Provider {
-    /// Returns the provider with `options`. Fails if its address is not https, or it does not know this server by a name.
+    /// Returns the provider. Fails if its address is not https, or the client ID or audience is empty.
     pub(crate) fn new(options: OidcOptions) -> Result<Self, Error> {
         if !is_safe_url(&options.issuer) || options.client_id.is_empty() || options.audience.is_empty() {
             return Err(Error::new(ErrorKind::BadProvider).about(options.issuer));

@@ -12,7 +12,7 @@ pub type Unpack = dyn Fn(&[u8]) -> Result<SkillFiles, String> + Send + Sync;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct PublishOptions {
-    /// Has the store that versions are published to and the rules of reviews, and tells of versions that wait for one.
+    /// Has the store of published versions and the rules of reviews, and tells of versions that wait for one.
     pub proposer: Arc<Proposer>,
     /// The channels that can be published to; the last one is meant where none is named.
     pub channels: Vec<String>,

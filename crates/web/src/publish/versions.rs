@@ -39,7 +39,7 @@ pub(crate) fn released_digests(
     Ok(digests)
 }
 
-/// Returns the published versions of the skill called `name` that were released in one of `channels`, the newest first.
+/// Returns the published versions of the skill `name` that were released in one of `channels`, newest first.
 pub(crate) fn published_versions(
     store: &dyn Store,
     channels: &[String],

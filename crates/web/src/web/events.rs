@@ -84,7 +84,7 @@ impl EventsPage {
     }
 }
 
-/// Returns the skills of `events` that have a page. Others were removed, or are in another library that uses the same store.
+/// Returns the skills of `events` with a page. Others were removed, or are in another library of the store.
 pub(super) fn known_skills(ctx: &RequestContext, events: &[EventRecord]) -> HashSet<String> {
     let snapshot = ctx.view.shared.registry.snapshot();
     let skills = events.iter().filter_map(|event| event.skill.as_deref());

@@ -77,7 +77,7 @@ fn address(target: &str, files: &str) -> Option<String> {
     if lower.starts_with("https://") || lower.starts_with("http://") || target.starts_with('#') {
         return Some(target.to_owned());
     }
-    // Anything else with a colon in its first part has a scheme, such as `javascript:`; two slashes lead to another server.
+    // A colon in the first part means a scheme, such as `javascript:`; two slashes lead to another server.
     let first = target.split(['/', '?', '#']).next().unwrap_or_default();
     if first.contains(':') || target.starts_with('/') {
         return None;

@@ -86,7 +86,7 @@ impl ProposalPage {
         format!("/proposals/{}{}", self.proposal().id, url::query(&[("view", view), ("done", done)]))
     }
 
-    /// Returns the number of findings on the side of the change that has the findings `change`, beside findings that stay.
+    /// Returns the number of findings on the side of the change `change`, findings that stay included.
     fn findings(&self, change: &str) -> usize {
         self.detail.check.iter().filter(|line| line.change == change || line.change == "same").count()
     }

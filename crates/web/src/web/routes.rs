@@ -12,7 +12,7 @@ use super::{catalog, events, overview, page, proposals, sessions, skill, skills,
 use crate::api::ApiError;
 use crate::dashboard::RequestContext;
 
-/// Nothing is loaded from elsewhere, and nothing that stands in a page runs: scripts and styles are files of this server.
+/// Nothing is loaded from elsewhere, and nothing in a page runs: scripts and styles are files of this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -53,7 +53,7 @@ pub(crate) fn asset_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().route("/assets/{name}", get(asset))
 }
 
-/// Adds the headers of every page, and answers with the page of an error where there is one, or a request does not fit its route.
+/// Adds the headers of every page; answers with an error page if there is one, or a request fits no route.
 pub(crate) async fn secure(request: Request, next: Next) -> Response {
     let ctx = request.extensions().get::<RequestContext>().cloned();
     let path = request.uri().path().to_owned();

@@ -14,7 +14,7 @@ use crate::api::skills::{self, Facet, SkillList, SkillsQuery};
 use crate::api::{skill, switch};
 use crate::dashboard::RequestContext;
 
-/// Maximum tags that can be chosen, the most frequent ones. All of thousands of skills would be most of the page.
+/// Maximum tags to choose from, the most frequent. All of thousands of skills would be most of the page.
 const MAX_TAGS: usize = 80;
 
 /// Maximum characters of a description; the page of the skill has all of it.
@@ -150,7 +150,7 @@ pub(super) async fn get(
     page::html(&SkillsPage { page, list, query, notice, may_switch })
 }
 
-/// Returns the notice of the switch that led here, as far as it is true, and the clients that read the skill all the same.
+/// Returns the notice of the switch that led here, as far as true, and the clients that still read the skill.
 async fn notice(ctx: &RequestContext, switched: &SwitchNotice) -> Option<Notice> {
     let snapshot = ctx.view.shared.registry.snapshot();
     let entry = skill::look_up(ctx, &snapshot, switched.switched.as_deref()?)?;

@@ -106,7 +106,7 @@ fn pack_plugin(name: &str, manifest: &str, files: &[(String, bool, Vec<u8>)]) ->
     Ok(archive.finish()?.into_inner())
 }
 
-/// Returns the archive of files with these paths, which are executable or not: the same bytes for the same files.
+/// Returns the archive of files: path, whether executable, content. The same files make the same bytes.
 pub fn pack_files(files: &[(String, bool, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
     let gzip = GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM);
     let mut archive = tar::Builder::new(gzip.write(Vec::new(), Compression::default()));

@@ -11,7 +11,7 @@ use super::index::published;
 
 /// Returns the marketplace of a server at `origin`, whose paths begin with `prefix`.
 ///
-/// A plugin has no version of its own, so that clients take its digest for one and update it whenever it changes.
+/// A plugin has no version of its own: clients take its digest for one and update it whenever it changes.
 pub(super) async fn marketplace(archives: &Archives, view: &AgentView, origin: &str, prefix: &str) -> Value {
     let snapshot = view.shared.registry.newest().await;
     let published = published(view, &snapshot).await;

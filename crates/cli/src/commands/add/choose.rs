@@ -51,7 +51,7 @@ pub(super) fn choose<'f>(
     }
 }
 
-/// Returns `true` if `answer` means all skills; so does the yes of somebody who takes the question for one about all.
+/// Returns `true` if `answer` means all skills. A yes does, too: the question may be taken for one about all.
 fn means_all(answer: &str) -> bool {
     ["all", "y", "yes"].contains(&answer.trim().to_lowercase().as_str())
 }

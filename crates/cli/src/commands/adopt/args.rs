@@ -26,7 +26,8 @@ pub(crate) struct AdoptArgs {
     pub(super) all: bool,
     #[command(flatten)]
     pub(super) place: PlaceArgs,
-    /// The copy that counts where copies differ, or the directory of skills that it lies in, such as .claude/skills
+    /// The copy that counts where copies differ, or the directory of skills that it lies in, such as
+    /// .claude/skills
     #[arg(long, value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
     /// Show what would be done and do nothing

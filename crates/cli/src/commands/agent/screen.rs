@@ -1,4 +1,4 @@
-//! Shows a conversation while it goes on: what the model says on standard output, everything else on standard error.
+//! Shows a running conversation: what the model says on standard output, everything else on standard error.
 
 use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};

@@ -13,10 +13,9 @@ use crate::wire::{Library, Workspace};
 /// The most functions that a person is warned of.
 const MAX_LEFT_OUT: usize = 20;
 
-/// Returns the tools of the skill's `tools.py` as the text of a `schema.json`, unless the skill has that file.
+/// Returns the tools of the skill's `tools.py` as the text of a `schema.json`, unless it has that file.
 ///
-/// Returns none if the functions cannot be read. Prints a warning with the reason, and one with the functions
-/// that cannot be tools.
+/// Returns none if the functions cannot be read. Warns of the reason, and of functions that cannot be tools.
 pub(super) fn schema(
     ui: &mut Ui,
     workspace: &Workspace,

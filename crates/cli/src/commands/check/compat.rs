@@ -1,4 +1,4 @@
-//! `rep check --compat skills-ref`: the verdicts, messages and exit codes of the Python reference `skills-ref` 0.1.1.
+//! `rep check --compat skills-ref`: the verdicts, messages and exit codes of the Python `skills-ref` 0.1.1.
 
 mod skills_ref;
 

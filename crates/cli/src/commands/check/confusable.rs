@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use super::target::{CheckedSkill, Target};
 use crate::wire::Library;
 
-/// Finds the skills of each library that an agent could confuse, adds the findings to `checked`, and returns
-/// all pairs as JSON.
+/// Finds confusable skills of each library, adds the findings to `checked`, and returns all pairs as JSON.
 pub(super) fn find<'a>(
     targets: &'a [Target],
     checked: &mut [CheckedSkill<'a>],

@@ -94,7 +94,7 @@ fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
     Some(Repair { path, before: Some(before), after })
 }
 
-/// Returns the `schema.json` that a skill with a `tools.py` lacks, with the tools that Python's parser reads from it.
+/// Returns the `schema.json` that a skill with a `tools.py` lacks, with the tools that Python's parser finds.
 fn schema(
     ui: &mut Ui,
     workspace: &Workspace,

@@ -13,7 +13,7 @@ use crate::wire::Workspace;
 const MAX_CONFUSIONS_SHOWN: usize = 3;
 /// The most pairs of confused skills that a person is shown.
 const MAX_CONFUSED_SHOWN: usize = 5;
-/// The most names without a skill that a person is shown, and the most characters of each: evals may name anything.
+/// The most names without a skill that are shown, and the most characters of each: evals may name anything.
 const MAX_UNKNOWN_SHOWN: usize = 20;
 const MAX_NAME_CHARS: usize = 80;
 /// The most problems that a person is shown.
@@ -74,7 +74,7 @@ impl<'a> Evaluation<'a> {
         json!({"skill": skill, "other": other, "queries": queries, "of_other": of_other, "missing_words": say, "own_words": own})
     }
 
-    /// Writes the skills that lose the most queries to another one, with the words that would tell them apart.
+    /// Writes the skills that lose most queries to another one, with the words that would tell them apart.
     fn write_confused(&self, ui: &mut Ui) -> Result<(), CliError> {
         let confused = &self.report.confused;
         for confusion in confused.iter().take(MAX_CONFUSED_SHOWN) {

@@ -20,7 +20,8 @@ const MAX_LEVELS: usize = 4;
 /// The arguments of `rep eval triggers`.
 #[derive(Debug, Args)]
 pub(crate) struct TriggersArgs {
-    /// A file of evals, a skill, or a directory of skills at any depth; by default, every skill of the library
+    /// A file of evals, a skill, or a directory of skills at any depth; by default, every skill of the
+    /// library
     ///
     /// The skills must be in the library, which the queries search.
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]

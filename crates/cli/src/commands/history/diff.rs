@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::Workspace;
 
-/// Shows what changed between two of `versions`, or from one of them, or the newest, to the files as they are now.
+/// Shows what changed between two of `versions`, or from one of them, or the newest, to the current files.
 pub(super) fn run(
     ui: &mut Ui,
     workspace: &Workspace,

@@ -92,7 +92,7 @@ fn files_left(store: &dyn Store, skill: &str) -> Result<SkillFiles, CliError> {
     Ok(files)
 }
 
-/// Returns the error of a restoration; `rep history` does not record a broken skill, so that is not a hint for one.
+/// Returns the error of a restoration. `rep history` does not record a broken skill, so its hint is another.
 fn restore_error(fault: ReviewFault, entry: &Entry) -> CliError {
     if entry.is_broken() && matches!(fault, ReviewFault::UnrecordedEdits(_)) {
         return CliError::no(fault.to_string())

@@ -1,5 +1,4 @@
-//! `rep list --duplicates`: skills of one name in several directories, and skills of different names with the
-//! same files. A link to a skill is not a second one.
+//! `rep list --duplicates`: skills, but not links, of one name in several directories or with the same files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -57,8 +56,7 @@ impl Group<'_> {
         self.digests.iter().all(|digest| digest.is_some() && *digest == self.digests[0])
     }
 
-    /// Returns the command that gathers the copies in the project or in the home directory, if there are
-    /// several in one of them. Where they differ, the first counts.
+    /// Returns the command that gathers several copies in the project or home directory; the first counts.
     fn adopt_command(&self, places: &Places) -> Option<String> {
         let name = self.names().into_iter().next().filter(|_| self.names().len() == 1)?;
         let of_owner = |owner: Owner| {
@@ -72,7 +70,7 @@ impl Group<'_> {
         [Owner::Project, Owner::User].into_iter().find_map(of_owner)
     }
 
-    /// Returns the difference between the first and the skill at `index`; `None` for the first, and where files cannot be read.
+    /// Returns the difference of the skill at `index` from the first; `None` for that or unreadable files.
     fn diff(&self, library: &Library, index: usize) -> Option<String> {
         let files = |entry: &Entry| -> Option<SkillFiles> {
             Some(block_on(capture(&library.registry, entry)).ok()?.0)

@@ -8,8 +8,9 @@ use crate::complete::skill_names;
 
 /// Packs skills for clients and marketplaces
 ///
-/// A skill becomes an archive that claude.ai accepts, several become an Agent Plugin, and the plugins of a directory a
-/// marketplace that Claude Code, Codex and `npx skills` read. Existing files are never overwritten without --force.
+/// A skill becomes an archive that claude.ai accepts, several become an Agent Plugin, and the plugins of a
+/// directory a marketplace that Claude Code, Codex and `npx skills` read. Existing files are never
+/// overwritten without --force.
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct PackArgs {

@@ -77,8 +77,7 @@ fn accepted(entry: &Entry, files: &SkillFiles) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the archive: one directory with the name of the skill, its files in order, without times, so that
-/// equal skills are equal archives.
+/// Returns the archive, the same for equal skills: a directory named as the skill, files in order, no times.
 fn archive(name: &str, files: &SkillFiles) -> zip::result::ZipResult<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, file) in files {

@@ -103,7 +103,7 @@ fn outcomes(
         .collect()
 }
 
-/// Returns the difference between the answers to the queries that both have; a new skill has no answers before.
+/// Returns the difference of the answers to the queries that both have; a new skill has no answers before.
 fn compare(before: &Outcomes, after: &Outcomes) -> TriggerEffectView {
     let mut effect = TriggerEffectView::default();
     for ((skill, query), (was, _)) in before {

@@ -148,7 +148,7 @@ fn is_server_address(address: &str) -> bool {
     address.starts_with("https://") || address.starts_with("http://")
 }
 
-/// Returns `true` if `address` looks like a store. A bare word does not: it is rather the kind of a place that was meant.
+/// Returns `true` if `address` looks like a store. A bare word does not: it is rather a kind of place.
 fn is_store_address(address: &str) -> bool {
     let is_file = [".db", ".sqlite", ".sqlite3"].iter().any(|ending| address.ends_with(ending));
     is_file || address.contains("://") || address.contains(is_separator)

@@ -115,8 +115,7 @@ fn urls(entries: &[Value]) -> Vec<String> {
     entries.iter().filter_map(|entry| Some(entry["url"].as_str()?.to_owned())).collect()
 }
 
-/// Removes the files in `directory` that publications wrote, but for those called one of `kept`. One that
-/// cannot be removed is left to the next publication.
+/// Removes files that publications wrote in `directory`, except `kept`; what remains is left to the next one.
 fn remove_old_files(directory: &Path, kept: &[String]) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -19,7 +19,8 @@ pub(crate) struct SessionArgs {
     /// Open the session for this agent of the configuration
     #[arg(long, value_name = "NAME", add = agent_names())]
     pub(super) agent: Option<String>,
-    /// Open the session for this role: its prompt is that of `rep prompt --role`, and the skill in it counts as loaded
+    /// Open the session for this role: its prompt is that of `rep prompt --role`, and the skill in it counts
+    /// as loaded
     #[arg(long, value_name = "ROLE", add = skill_names())]
     pub(super) role: Option<String>,
     /// Offer only these skills: names or patterns such as `git-*`, separated by commas

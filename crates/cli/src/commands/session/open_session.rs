@@ -194,8 +194,7 @@ async fn catalog(session: &Session, request: &Request) -> Result<PinnedCatalog, 
     Ok(session.catalog_for_task(&task).await)
 }
 
-/// Returns the tools in the `format` of an API, or as they are; `schema_key` then names the key of their
-/// schemas, such as `parameters`.
+/// Returns the tools in the `format` of an API, or as they are with schemas under `schema_key`.
 fn tools(session: &Session, request: &Request) -> Answer {
     let tools = session.tools();
     if let Some(word) = text(request, "format")? {

@@ -73,7 +73,7 @@ pub(super) fn run(
         ChannelAction::Promote { names, all, from, to } => {
             expect_channel(store, from)?;
             let source = skills(store, from)?;
-            // A skill that was removed from the channel is removed from the other one, too; one that it never had stays.
+            // A skill removed from the channel is removed from the other, too; one that it never had stays.
             let change = |name: &String| match source.get(name) {
                 Some(digest) => Ok(Some(*digest)),
                 None if store.releases(from, name)?.is_empty() => Err(unknown(name, from, &option)),

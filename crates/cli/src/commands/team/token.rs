@@ -47,7 +47,8 @@ pub(super) struct CreateArgs {
     /// The person or program that it stands for; events and proposals name it
     #[arg(long, value_name = "NAME", value_parser = principal_name)]
     name: String,
-    /// Its rights: a reader reads, an author publishes for review, a reviewer decides, an admin does everything
+    /// Its rights: a reader reads, an author publishes for review, a reviewer decides, an admin does
+    /// everything
     #[arg(long, value_name = "ROLE", default_value = "reader", value_parser = Role::ALL.map(Role::as_str))]
     role: String,
     /// The agent of the server's configuration whose skills and prompts it gets

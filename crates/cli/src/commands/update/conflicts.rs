@@ -78,8 +78,7 @@ pub(super) fn is_open(installation: &Installation, name: &SkillName) -> bool {
     !copy.others.is_empty() || !digests(installation, name).is_some_and(is_as_written)
 }
 
-/// Writes the copy of the skill of `locked`, whose files are `before`, in place of an earlier copy. Returns
-/// `false` if somebody is editing that, so that it stays.
+/// Writes the copy of the skill of `locked`, of files `before`; `false` if an earlier copy is being edited.
 pub(super) fn write(
     installation: &Installation,
     locked: &LockedSkill,
@@ -133,8 +132,7 @@ pub(super) fn write(
     Ok(true)
 }
 
-/// Removes the copy of `name`, if there is one. Returns `false` if it does not have the files that
-/// `is_expected` expects, or others too: then it stays.
+/// Removes the copy of `name`, if any. Returns `false`, and keeps it, unless its files are as `is_expected`.
 pub(super) fn discard(
     installation: &Installation,
     name: &SkillName,

@@ -45,7 +45,7 @@ pub(super) enum StepKind {
     NotRenamed(String),
     /// The new files.
     Ready {
-        /// The changes; taken when they are carried out. A skill that is renamed is removed under its old name.
+        /// The changes; taken when they are carried out. A renamed skill is removed under its old name.
         changes: Vec<SkillChange>,
         /// The files as they were added, if they are known.
         base: SkillFiles,
@@ -89,15 +89,14 @@ impl Step {
         self.new_name().map_or_else(|| name.to_string(), |new| format!("{name} to {new}"))
     }
 
-    /// Returns `true` if it has conflicts or is missing, its new name cannot be taken over, its newest state
-    /// cannot be used, or its source could not be asked. A skill that the source removed or renamed stays for
-    /// good and is not a failure.
+    /// Returns `true` if it has conflicts or is missing, its new name or newest state cannot be used, or its
+    /// source could not be asked. A skill that the source removed or renamed stays and is not a failure.
     pub(super) fn is_failure(&self) -> bool {
         matches!(self.kind, StepKind::Conflicts { .. } | StepKind::Missing | StepKind::NotRenamed(_))
             || matches!(self.check.newest, Newest::Broken(_) | Newest::Unreachable(_))
     }
 
-    /// Returns `true` if the source has a newer state that can be used, or a new name that would be taken over.
+    /// Returns `true` if the source has a newer state that can be used, or a new name to be taken over.
     pub(super) fn is_outdated(&self) -> bool {
         matches!(self.check.newest, Newest::Changed(_)) || self.new_name().is_some()
     }

@@ -111,7 +111,7 @@ fn print_wider(ui: &mut Ui, before: &SkillFiles, newest: &FoundSkill) -> Result<
     Ok(())
 }
 
-/// Writes what the rules find in the newest state of the skill that it does not have here, and its files that were left out.
+/// Writes what the rules newly find in the newest state of the skill, and its files that were left out.
 fn print_findings(ui: &mut Ui, step: &Step, newest: &NewestSkill) -> Result<(), CliError> {
     for finding in step.findings.iter().take(MAX_FINDINGS) {
         ui.write_planned(Some(Style::Warning), &format!("! new: {finding}"))?;

@@ -58,7 +58,7 @@ pub(crate) fn children(process: i32) -> Option<Vec<i32>> {
     Some(found)
 }
 
-/// Returns the descendants of `root`, parents before children; the search stops once there are more than `enough`.
+/// Returns the descendants of `root`, parents first; the search stops once there are more than `enough`.
 pub(crate) fn descendants(root: i32, enough: usize) -> Vec<i32> {
     if children(root).is_none() {
         return descendants_of_all(root);
@@ -182,7 +182,7 @@ struct Mapping {
     is_shared_memory: bool,
 }
 
-/// Returns the mappings without a named file of the process at `directory`; `None` if there are too many to be read.
+/// Returns the mappings without a named file of the process at `directory`; `None` if there are too many.
 fn mappings(directory: &str) -> Option<Vec<Mapping>> {
     let mut text = Vec::new();
     let Ok(file) = fs::File::open(format!("{directory}/maps")) else { return Some(Vec::new()) };
@@ -258,7 +258,7 @@ pub(crate) fn open_files(processes: &[i32], device: u64, sizes: &mut FileSizes, 
             if metadata.file_type().is_socket() {
                 sockets.insert(id);
             }
-            // Files with a name are counted in the scratch directory; files written elsewhere by grant do not count.
+            // Named files count in the scratch directory; files written elsewhere by grant do not count.
             if metadata.is_file() && metadata.nlink() == 0 && metadata.dev() == device {
                 found.disk += sizes.count(id, metadata.blocks() * 512, metadata.len());
             }

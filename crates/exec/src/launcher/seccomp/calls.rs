@@ -130,8 +130,8 @@ pub(super) const CREATION_CALLS_OF_ARCHITECTURE: &[(i64, u32)] =
 #[cfg(target_arch = "aarch64")]
 pub(super) const CREATION_CALLS_OF_ARCHITECTURE: &[(i64, u32)] = &[];
 
-/// Calls that change modes, owners and times of files. Landlock does not restrict them to writable files, so without
-/// namespaces they have no effect. They report success, because most programs would otherwise fail to copy a file.
+/// Calls that change modes, owners and times of files. Landlock does not restrict them to writable files, so
+/// without namespaces they only report success, as most programs would otherwise fail to copy a file.
 pub(super) const METADATA_CALLS: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -182,8 +182,8 @@ pub(super) const SCHEDULING_CALLS: &[i64] = &[
     libc::SYS_sched_setattr,
 ];
 
-/// Calls that change a priority, each with the value of its first argument (`PRIO_PROCESS`, `IOPRIO_WHO_PROCESS`) that makes
-/// the second one a process ID. The other values would change a whole process group or all processes of the user.
+/// Calls that change a priority, with the first argument (`PRIO_PROCESS`, `IOPRIO_WHO_PROCESS`) that makes
+/// the second a process ID. Other values would change a whole process group or all processes of the user.
 pub(super) const PRIORITY_CALLS: &[(i64, u32)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 
 /// The resource limit that holds the [tag of the run](crate::launcher::run_tag); no command may change it.
@@ -193,7 +193,7 @@ pub(super) const RUN_TAG: u32 = libc::RLIMIT_RTTIME;
 /// `SO_RCVBUF` and the privileged forms. The default size stays.
 pub(super) const BUFFER_OPTIONS: &[u32] = &[7, 8, 32, 33];
 
-/// Requests of `ioctl` that are refused: injecting input into a terminal, acquiring one, and changing flags of files.
+/// Refused requests of `ioctl`: injecting input into a terminal, acquiring one, and changing flags of files.
 pub(super) const REFUSED_IOCTLS: &[u32] = &[
     0x5412,      // TIOCSTI
     0x541c,      // TIOCLINUX
@@ -213,12 +213,12 @@ pub(super) const BTRFS_IOCTL_TYPE: u32 = 0x9400;
 pub(super) const IOCTL_TYPE_MASK: u32 = 0xff00;
 /// Requests of that type that all file systems share: `FICLONE` and `FICLONERANGE`.
 pub(super) const CLONE_IOCTLS: &[u32] = &[0x4004_9409, 0x4020_940d];
-/// Requests of `ioctl` that choose which process gets signals about a file descriptor: `FIOSETOWN` and `SIOCSPGRP`.
+/// Requests of `ioctl` that choose which process a descriptor sends signals to: `FIOSETOWN` and `SIOCSPGRP`.
 pub(super) const SIGNAL_IOCTLS: &[u32] = &[0x8901, 0x8902];
 
-/// Requests of `fcntl` that are refused: `F_SETLEASE`, which delays others that open the file, and `F_NOTIFY`.
+/// Refused requests of `fcntl`: `F_SETLEASE`, which delays others that open the file, and `F_NOTIFY`.
 pub(super) const REFUSED_FCNTLS: &[u32] = &[1024, 1026];
-/// Requests of `fcntl` that choose which process gets signals about a file descriptor: `F_SETOWN` and `F_SETOWN_EX`.
+/// Requests of `fcntl` that choose which process a descriptor sends signals to: `F_SETOWN` and `F_SETOWN_EX`.
 pub(super) const SIGNAL_FCNTLS: &[u32] = &[8, 15];
 
 /// Personalities that a program may choose; none of them turns off protections.

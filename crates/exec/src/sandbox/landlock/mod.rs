@@ -1,4 +1,4 @@
-//! The sandbox with Landlock: the host turns grants into rules, and a thread of the launcher confines itself with them.
+//! The sandbox with Landlock: the host turns grants into rules, and a launcher thread confines itself.
 
 pub(crate) mod rules;
 mod sandbox;

@@ -1,8 +1,7 @@
 //! The rules of the Python reference `skills-ref` 0.1.1, faults included.
 //!
 //! Frontmatter ends at the first `---` anywhere, flow style, tags, anchors and repeated keys are refused,
-//! block lists are taken for `allowed-tools`, and an empty `compatibility` is valid. `rep check` without
-//! `--compat` judges otherwise.
+//! block lists are taken for `allowed-tools`, and empty `compatibility` is valid, unlike in `rep check`.
 
 #[cfg(test)]
 mod tests;
