@@ -32,7 +32,7 @@ pub struct CatalogView {
     /// The note about the files of `--paths`, if it offers skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The number of epochs after which every skill has had its turn, if the budget left something out for a task.
+    /// The number of epochs after which each skill had its turn, if the budget left something out for a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<usize>,
     /// The skills, in the order of the text.
@@ -98,6 +98,6 @@ pub struct SkillNeedView {
     pub rank: usize,
     /// The score of the search, from 0 to about 1.
     pub score: f32,
-    /// The words of the task that it was found by, common ones left out if there are others; empty if only the meaning is near.
+    /// The words of the task that found it, common ones only if alone; empty if only the meaning is near.
     pub words: Vec<String>,
 }

@@ -85,7 +85,7 @@ pub struct SeeingClientView {
     pub connected: bool,
     /// True if its own switch for the skill is turned off.
     pub switched_off: bool,
-    /// The names by which it knows the skill from files: that of the directory, that in its `SKILL.md`, or `plugin:name`.
+    /// The names by which it knows the skill from files: of its directory, in `SKILL.md`, or `plugin:name`.
     pub known_as: BTreeSet<String>,
 }
 

@@ -29,7 +29,7 @@ pub struct FoundSkillView {
     pub score: f64,
     /// The estimated probability that the skill fits, from 0 to 1; below 0.5 the result is weak.
     pub confidence: f64,
-    /// The words of the query that the skill has, the most significant first; empty if only the meaning is near.
+    /// The words of the query that the skill has, most significant first; empty if only the meaning is near.
     pub why: Vec<MatchedWordView>,
     /// The section of the instructions that the query is most about; `null` if none has a word of the query.
     pub section: Option<SectionView>,

@@ -33,7 +33,7 @@ pub struct SkillView {
     pub state: &'static str,
     /// True if agents are offered it.
     pub is_offered: bool,
-    /// The digest of all its files, `null` if it is too large for one; with `--digest`, and from servers for one skill.
+    /// The digest of its files, `null` if it is too large; with `--digest`, and from servers for one skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Option<String>>,
     /// Its tokens; with `--tokens`, and from servers.
@@ -175,7 +175,7 @@ pub struct FileView {
     pub kind: &'static str,
     /// True if it is executable.
     pub executable: bool,
-    /// Its first heading or comment, if that says more than its name; from the command line, for the first 50 files.
+    /// Its first heading or comment, if that says more than its name; on the command line for the first 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The digest of its bytes; from servers.

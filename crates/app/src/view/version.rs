@@ -25,7 +25,7 @@ pub struct VersionView {
     /// True if the skill is as in this version; from servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_current: Option<bool>,
-    /// True if a reviewer can restore it: the skill has a directory, or its channel had the version; from servers.
+    /// True if a reviewer can restore it: the skill has a directory or its channel had it; from servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_restorable: Option<bool>,
 }

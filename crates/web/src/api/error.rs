@@ -29,7 +29,7 @@ pub(crate) struct ErrorBody {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 struct ErrorFields {
-    /// The code, which stays the same: `invalid_request`, `not_found`, `read_only`, `csrf`, `conflict` and others.
+    /// The code, which never changes: `invalid_request`, `not_found`, `read_only`, `csrf`, `conflict` …
     code: String,
     /// The problem, for people.
     message: String,

@@ -49,9 +49,9 @@ pub(crate) struct Overview {
     pub(crate) tokens: u64,
     /// The skills that were loaded most.
     pub(crate) top: Vec<TopSkill>,
-    /// The time that `dead` is about, in words: 30 days, or less where recording began later; absent if nothing was recorded.
+    /// The time of `dead`: 30 days, or less if recording began later; absent if nothing was recorded.
     pub(crate) unused_time: Option<String>,
-    /// Skills that are in catalogs and were not used in that time, except skills that were not there all the time.
+    /// Skills that were in catalogs all that time and were not used.
     pub(crate) dead: Vec<DeadSkill>,
     /// The number of such skills.
     pub(crate) dead_total: usize,
