@@ -38,7 +38,7 @@ pub enum Installer {
     Pnpm,
     /// Bun, for all projects.
     Bun,
-    /// `cargo install`, with the options that name where the crate came from.
+    /// `cargo install`, with the command that installs from the same place.
     Cargo(String),
     /// dpkg.
     Debian,
@@ -99,12 +99,19 @@ impl Installation {
             Installer::Npx => format!("npx --yes {PACKAGE}@latest --version"),
             Installer::Pnpm => format!("pnpm add --global {PACKAGE}@latest"),
             Installer::Bun => format!("bun add --global {PACKAGE}@latest"),
-            Installer::Cargo(options) => format!("cargo install --locked {options}"),
+            Installer::Cargo(command) => command.clone(),
             Installer::Debian => {
                 let file = format!("{PACKAGE}_{}.deb", debian_architecture());
                 format!("curl -fLO {releases}/{file} && sudo apt install ./{file}")
             }
-            Installer::Clone(clone) => format!("git -C {} pull", word(clone)),
+            Installer::Clone(clone) => {
+                let (clone, profile) = (word(clone), self.program.parent().and_then(Path::file_name));
+                let options = match profile.and_then(|name| name.to_str()) {
+                    Some("debug") | None => String::new(),
+                    Some(profile) => format!(" --profile {}", shell_word(profile)),
+                };
+                format!("cd {clone} && git pull && cargo build --package {PACKAGE}{options}")
+            }
             Installer::Archive => {
                 let archive = format!("{PACKAGE}-{target}");
                 let directory = self.program.parent().unwrap_or(Path::new("."));
@@ -148,8 +155,8 @@ fn installer(program: &Path, packages: &Path) -> Installer {
             }
         };
     }
-    if let Some(options) = cargo_options(&prefix.join(".crates.toml")) {
-        return Installer::Cargo(options);
+    if let Some(command) = cargo_command(&prefix.join(".crates.toml")) {
+        return Installer::Cargo(command);
     }
     let record = regular_file::read(&packages.join(format!("{PACKAGE}.list")), MAX_RECORD_BYTES);
     let line = program.to_string_lossy();
@@ -182,9 +189,9 @@ fn has_python_package(prefix: &Path) -> bool {
     packages.into_iter().any(|directory| names(directory).iter().any(is_record))
 }
 
-/// Returns the options of `cargo install` for the crate that the record of cargo in `file` names: a line such
-/// as `"repertoire-cli 0.1.0 (path+file:///home/a/repertoire/crates/cli)" = ["rep"]`.
-fn cargo_options(file: &Path) -> Option<String> {
+/// Returns the command that installs the crate again that the record of cargo in `file` names: a line such as
+/// `"repertoire-cli 0.1.0 (path+file:///home/a/repertoire/crates/cli)" = ["rep"]`.
+fn cargo_command(file: &Path) -> Option<String> {
     let text = regular_file::read(file, MAX_RECORD_BYTES).ok()?;
     let text = String::from_utf8_lossy(&text);
     let source = text.lines().find_map(|line| {
@@ -193,13 +200,25 @@ fn cargo_options(file: &Path) -> Option<String> {
     })?;
     Some(match source.split_once('+') {
         Some(("path", path)) => {
-            format!("--path {}", shell_word(path.strip_prefix("file://").unwrap_or(path)))
+            let path = path.strip_prefix("file://").unwrap_or(path);
+            let is_clone = Path::new(path).ancestors().any(|directory| directory.join(".git").exists());
+            let path = shell_word(path);
+            let pull = if is_clone { format!("git -C {path} pull && ") } else { String::new() };
+            format!("{pull}cargo install --locked --path {path}")
         }
         Some(("git", url)) => {
-            let url = url.split(['?', '#']).next().unwrap_or(url);
-            format!("--git {} {PACKAGE}", shell_word(url))
+            let url = url.split('#').next().unwrap_or(url);
+            let (url, reference) = url.split_once('?').unwrap_or((url, ""));
+            // `branch=main` is the option `--branch main`.
+            let reference =
+                reference.split_once('=').map(|(kind, name)| format!(" --{kind} {}", shell_word(name)));
+            format!(
+                "cargo install --locked --git {}{} {PACKAGE}",
+                shell_word(url),
+                reference.unwrap_or_default()
+            )
         }
-        _ => PACKAGE.to_owned(),
+        _ => format!("cargo install --locked {PACKAGE}"),
     })
 }
 
@@ -279,16 +298,21 @@ mod tests {
 
     #[test]
     fn cargo_tells_where_a_crate_came_from() {
-        let check = |source: &str, command: &str| {
+        let check_cargo = |files: &[(&str, &str)], source: &str, command: &str| {
             let record = format!(
                 "[v1]\n\"other 1.0.0 (x)\" = [\"o\"]\n\"repertoire-cli 0.1.0 ({source})\" = [\"rep\"]\n"
             );
-            check(".cargo/bin/rep", &[(".cargo/.crates.toml", &record)], "installed with cargo", command);
+            let files = [files, &[(".cargo/.crates.toml", &record)]].concat();
+            check(".cargo/bin/rep", &files, "installed with cargo", command);
         };
+        let check = |source: &str, command: &str| check_cargo(&[], source, command);
         check("registry+https://example.com/index", "cargo install --locked repertoire-cli");
         check("path+file:///src/rep/crates/cli", "cargo install --locked --path /src/rep/crates/cli");
-        let git = "git+https://example.com/rep?branch=main#1234";
-        check(git, "cargo install --locked --git https://example.com/rep repertoire-cli");
+        let of_clone = "git -C [ROOT]/src/cli pull && cargo install --locked --path [ROOT]/src/cli";
+        check_cargo(&[("src/.git/HEAD", "")], "path+file://[ROOT]/src/cli", of_clone);
+        let git = "cargo install --locked --git https://example.com/rep";
+        check("git+https://example.com/rep?branch=main#1234", &format!("{git} --branch main repertoire-cli"));
+        check("git+https://example.com/rep#1234", &format!("{git} repertoire-cli"));
     }
 
     #[test]
@@ -299,7 +323,10 @@ mod tests {
         let record = [("dpkg/repertoire-cli.list", "/.\n[ROOT]/usr/bin/rep\n")];
         check("usr/bin/rep", &record, "installed as a Debian package", &install);
         let manifest = [("src/crates/cli/Cargo.toml", "")];
-        check("src/target/debug/rep", &manifest, "built in a clone", "git -C [ROOT]/src pull");
+        let build = "cd [ROOT]/src && git pull && cargo build --package repertoire-cli";
+        check("src/target/debug/rep", &manifest, "built in a clone", build);
+        let build = format!("{build} --profile release");
+        check("src/target/release/rep", &manifest, "built in a clone", &build);
         let name = "repertoire-cli-x86_64-unknown-linux-gnu";
         let unpack = format!(
             "curl -fL {releases}/{name}.tar.gz | tar -xz -C [ROOT]/opt --strip-components 1 {name}/rep"

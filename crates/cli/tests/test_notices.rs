@@ -305,7 +305,7 @@ fn x83_x104_a_request_gets_fewer_skills_and_subagents_inherit_nothing() {
     assert_eq!(sandbox.run(&["call", "load_skill", beta, "--skills", "alpha,beta"]).code, 0);
     assert_eq!(sandbox.run(&["call", "load_skill", beta, "--skills", "alpha"]).code, 1);
     let misspelt = sandbox.run(&["session", "--skills", "alpah"]);
-    let expect = "error: --skills: no skill matches `alpah`\nhint: did you mean `alpha`?\n";
+    let expect = "error: no skill matches `alpah`\nhint: did you mean `alpha`?\n";
     assert_eq!((misspelt.code, misspelt.stderr.as_str()), (1, expect));
     let load = |session: &Value| json!({"op": "call", "session": session, "tool": "load_skill", "arguments": {"name": "beta"}});
     let open = [

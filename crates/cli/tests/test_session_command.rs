@@ -200,8 +200,29 @@ fn a_greeting_that_is_wrong_is_answered_and_ends_the_process() {
     check(skill("Not A Name", json!({})), "invalid_skill", "Not A Name");
     check(skill("greet", json!({"../a": "x"})), "invalid_skill", "../a");
     check(skill("greet", json!({"a.bin": {"base64": "?"}})), "bad_request", "`a.bin` of `greet`");
+    check(skill("greet", json!({"a.md": {"lazy": false}})), "bad_request", "`a.md` of `greet`");
+    let tool = |name: &str, schema: Value| json!({"tools": [{"name": name, "description": "d", "input_schema": schema}]});
+    check(tool("", json!({})), "bad_request", "name of a tool");
+    check(tool("a \u{1b}[31m", json!({})), "bad_request", "`a \\u{1b}[31m`");
+    check(tool("a", json!(5)), "bad_request", "`input_schema` of the tool `a`");
     let old = sandbox.run_with_input(&["session"], "{\"op\":\"tools\"}\n{\"op\":\"hello\",\"protocol\":1}\n");
     assert!(old.stdout.contains("needs a process whose first line is `hello`"), "{}", old.stdout);
+}
+
+#[test]
+fn a_greeting_of_a_newer_host_is_understood() {
+    let sandbox = Sandbox::with_skills();
+    let text = "Greets\u{7f} people\u{fffe}. Use it.";
+    let skill = json!({"frontmatter": {"name": "greet", "description": text}, "body": "Wave."});
+    let hello = json!({"protocol": 99, "later": true, "skills": [skill]});
+    let (mut host, answer) = Host::start(&sandbox, &[], hello);
+    assert_eq!(answer["protocol"], 1, "{answer}");
+    let session = host.open(json!({"skills": ["greet"]}));
+    let catalog = host.ask(json!({"op": "catalog", "session": session}));
+    assert!(catalog["text"].as_str().unwrap().contains("greet"), "{catalog}");
+    let refused = host.ask(json!({"op": "open", "skills": ["nope"]}));
+    assert_eq!(refused["error"]["message"], "no skill matches `nope`", "{refused}");
+    assert_eq!(host.end(), Some(0));
 }
 
 #[test]

@@ -149,9 +149,9 @@ pub fn narrowed(snapshot: &Snapshot, patterns: &[String]) -> Result<Option<Scope
     let mut allow = Vec::with_capacity(patterns.len());
     for text in patterns {
         let pattern = Pattern::for_scope(text)
-            .map_err(|fault| Error::usage(format!("--skills: `{text}` is not a name of a skill: {fault}")))?;
+            .map_err(|fault| Error::usage(format!("`{text}` is not a name of a skill: {fault}")))?;
         if !snapshot.entries().iter().any(|entry| pattern.matches(&entry.source, entry.name().as_str())) {
-            let error = Error::no(format!("--skills: no skill matches `{text}`"));
+            let error = Error::no(format!("no skill matches `{text}`"));
             let names = snapshot.active().map(|entry| entry.name().as_str());
             return Err(match nearest(text, names) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),

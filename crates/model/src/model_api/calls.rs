@@ -38,9 +38,12 @@ impl<'a> ModelCall<'a> {
                     return call(ApiFormat::OpenAi, text(value, "id"), function, "arguments");
                 }
                 // The client libraries of Gemini write it in both ways.
-                let function = value.get("functionCall").or_else(|| value.get("function_call"));
-                let function = function.unwrap_or(value);
-                function.get("args")?;
+                let wrapped = value.get("functionCall").or_else(|| value.get("function_call"));
+                let function = match wrapped {
+                    Some(function) => function,
+                    // A tool without parameters is called without `args`, but a bare object needs them.
+                    None => value.get("args").map(|_| value)?,
+                };
                 call(ApiFormat::Gemini, text(function, "id"), function, "args")
             }
         }
@@ -94,6 +97,10 @@ pub fn calls(answer: &Value) -> Option<(ApiFormat, Vec<ModelCall<'_>>)> {
     let content = first("candidates").and_then(|candidate| candidate.get("content")).unwrap_or(answer);
     if let Some(parts) = content.get("parts").and_then(Value::as_array) {
         return Some(in_list(ApiFormat::Gemini, parts));
+    }
+    // An answer that was blocked or cut off has no parts.
+    if answer.get("candidates").is_some_and(Value::is_array) {
+        return Some((ApiFormat::Gemini, Vec::new()));
     }
     match answer.get("content") {
         Some(Value::Array(blocks)) => Some(in_list(ApiFormat::Anthropic, blocks)),

@@ -63,10 +63,12 @@ fn calls_are_answered_in_the_shape_that_they_came_in() {
         json!({"type": "function_call_output", "call_id": "1", "output": "a"}),
     );
     for key in ["functionCall", "function_call"] {
-        check(
-            json!({"candidates": [{"content": {"role": "model", "parts": [{key: {"name": "a", "args": {}}}]}}]}),
-            json!({"role": "user", "parts": [{"functionResponse": {"name": "a", "response": {"output": "a"}}}]}),
-        );
+        for function in [json!({"name": "a", "args": {}}), json!({"name": "a"})] {
+            check(
+                json!({"candidates": [{"content": {"role": "model", "parts": [{key: function}]}}]}),
+                json!({"role": "user", "parts": [{"functionResponse": {"name": "a", "response": {"output": "a"}}}]}),
+            );
+        }
     }
 }
 
@@ -88,6 +90,8 @@ fn an_answer_without_calls_gives_no_messages_and_another_value_is_refused() {
         json!({"choices": [{"message": {"content": "x", "tool_calls": null}}]}),
         json!({"output": []}),
         json!({"candidates": [{"content": {"parts": [{"text": "x"}]}}]}),
+        json!({"candidates": [{"finishReason": "SAFETY"}]}),
+        json!({"candidates": []}),
         json!([]),
     ] {
         assert_eq!(answered(&answer), Some(Vec::new()), "{answer}");

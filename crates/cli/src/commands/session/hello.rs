@@ -20,6 +20,12 @@ const PROTOCOL: u64 = 1;
 /// The features that a host can rely on in addition to the version.
 const FEATURES: &str = "approvals cancel changes events handle host_tools lazy_files sessions skills_in_code";
 
+/// The fields of the greeting that this version knows.
+const FIELDS: [&str; 6] = ["protocol", "directories", "approvals", "skills", "tools", "handlers"];
+
+/// The most bytes of the name of a tool, as the APIs of models permit.
+const MAX_TOOL_NAME_BYTES: usize = 64;
+
 /// The label of skills that the host defines.
 const LABEL: &str = "code";
 
@@ -60,13 +66,8 @@ struct CodeSkill {
 #[serde(untagged)]
 enum CodeFile {
     Text(String),
-    Bytes {
-        base64: String,
-    },
-    Lazy {
-        #[serde(rename = "lazy")]
-        _lazy: bool,
-    },
+    Bytes { base64: String },
+    Lazy { lazy: bool },
 }
 
 #[derive(Deserialize)]
@@ -91,6 +92,10 @@ impl Hello {
         host: &Arc<Host>,
     ) -> Result<(Self, Vec<SkillDefinition>), ProtocolRefusal> {
         request.retain(|key, _| key != "op" && key != "id");
+        // A host of a newer version may say more than is understood here.
+        if request.get("protocol").and_then(Value::as_u64).is_some_and(|version| version > PROTOCOL) {
+            request.retain(|key, _| FIELDS.contains(&key.as_str()));
+        }
         let read = serde_json::from_value(Value::Object(request));
         let mut hello: Self = read.map_err(|error| bad(format!("`hello` cannot be read: {error}")))?;
         if hello.protocol == 0 {
@@ -98,6 +103,7 @@ impl Hello {
                 "`protocol` is the newest version that the host knows, 1 to {PROTOCOL}"
             )));
         }
+        hello.tools.iter().try_for_each(CodeTool::check)?;
         let skills = std::mem::take(&mut hello.skills).into_iter().map(|skill| {
             let invalid = |error: Error| ProtocolRefusal { kind: "invalid_skill", message: error.chain() };
             define_skill(skill.defined(host)?).map_err(invalid)
@@ -136,10 +142,34 @@ impl Hello {
     }
 }
 
+impl CodeTool {
+    fn check(&self) -> Result<(), ProtocolRefusal> {
+        let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-');
+        if !(1..=MAX_TOOL_NAME_BYTES).contains(&self.name.len()) || !self.name.bytes().all(is_plain) {
+            let name = self.name.escape_debug();
+            let rule = format!("at most {MAX_TOOL_NAME_BYTES} letters, digits, `_` and `-`");
+            return Err(bad(format!("`{name}` cannot be the name of a tool, which has {rule}")));
+        }
+        if !self.input_schema.is_object() {
+            return Err(bad(format!("`input_schema` of the tool `{}` is not an object", self.name)));
+        }
+        Ok(())
+    }
+}
+
 impl CodeSkill {
     fn defined(self, host: &Arc<Host>) -> Result<SkillDefinition, ProtocolRefusal> {
-        // JSON is YAML, so the fields are read as the fields of a file are.
-        let text = format!("---\n{}\n---\n", self.frontmatter);
+        // JSON is YAML, so the fields are read as the fields of a file are; but YAML has some characters as escapes only.
+        let mut text = "---\n".to_owned();
+        for letter in self.frontmatter.to_string().chars() {
+            match letter {
+                '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
+                    text += &format!("\\u{:04x}", u32::from(letter))
+                }
+                _ => text.push(letter),
+            }
+        }
+        text += "\n---\n";
         let source = ManifestSource { bytes: text.as_bytes(), directory: None, file_name: MANIFEST_FILE };
         let mut definition = SkillDefinition::default();
         definition.manifest = Document::parse(source, &Policy::default()).manifest;
@@ -148,7 +178,12 @@ impl CodeSkill {
         for (path, file) in self.resources {
             let resource = match file {
                 CodeFile::Text(text) => Resource::from(text),
-                CodeFile::Lazy { .. } => host_file(host, &name, &path),
+                CodeFile::Lazy { lazy: true } => host_file(host, &name, &path),
+                CodeFile::Lazy { lazy: false } => {
+                    return Err(bad(format!(
+                        "`{path}` of `{name}`: a file that is not lazy has its text or `base64`"
+                    )));
+                }
                 CodeFile::Bytes { base64 } => {
                     let bytes = decoded(&base64);
                     Resource::from(bytes.map_err(|why| bad(format!("`{path}` of `{name}`: {why}")))?)
