@@ -18,7 +18,8 @@ use super::libraries::{Libraries, SessionWish};
 use super::lines::{Line, Lines};
 use super::open_session::OpenSession;
 use super::refusal::{
-    Answer, ProtocolRefusal, Request, answered, bad, fields, operation, parse, required, text, too_long,
+    Answer, Parsed, ProtocolRefusal, Request, answered, bad, fields, operation, parse, required, text,
+    too_long,
 };
 use crate::error::CliError;
 
@@ -62,7 +63,7 @@ impl<'a> Engine<'a> {
     /// Answers the line `first`, and then every line of the host until its input ends, or until it says so.
     pub(super) fn run<R: BufRead>(
         &self,
-        first: Option<Result<Request, ProtocolRefusal>>,
+        first: Option<Parsed>,
         mut lines: Lines<R>,
     ) -> Result<(), CliError> {
         let outcome = thread::scope(|scope| {
@@ -79,14 +80,14 @@ impl<'a> Engine<'a> {
     /// Reads requests and hands them to workers; what needs no worker is answered at once.
     fn read<'scope, 'env, R: BufRead>(
         &'env self,
-        mut first: Option<Result<Request, ProtocolRefusal>>,
+        mut first: Option<Parsed>,
         lines: &mut Lines<R>,
         scope: &'scope Scope<'scope, 'env>,
         (jobs, queue): (&Sender<Job>, &Receiver<Job>),
     ) -> Result<(), CliError> {
         let mut workers = 0;
         while !self.host.has_ended() {
-            let request = match first.take() {
+            let parsed = match first.take() {
                 Some(first) => first,
                 None => match lines.next_line()? {
                     Line::End => break,
@@ -95,7 +96,10 @@ impl<'a> Engine<'a> {
                     Line::TooLong => Err(too_long()),
                 },
             };
-            let id = request.as_ref().ok().and_then(|request| request.get("id").cloned());
+            let (id, request) = match parsed {
+                Ok(request) => (request.get("id").cloned(), Ok(request)),
+                Err((id, refusal)) => (id, Err(refusal)),
+            };
             let answer = request.and_then(|request| match (operation(&request)?, &self.main) {
                 (operation, Some(main)) => block_on(self.converse(operation, main, &request)).map(Some),
                 ("end", None) => {

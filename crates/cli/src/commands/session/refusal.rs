@@ -23,13 +23,22 @@ pub(super) struct ProtocolRefusal {
     pub(super) message: String,
 }
 
+/// A request, or the reason that a line is not one, with the id that the line begins with.
+pub(super) type Parsed = Result<Request, (Option<Value>, ProtocolRefusal)>;
+
 /// Returns the request that `line` is.
-pub(super) fn parse(line: &[u8]) -> Result<Request, ProtocolRefusal> {
+pub(super) fn parse(line: &[u8]) -> Parsed {
     match serde_json::from_slice(line) {
         Ok(Value::Object(request)) => Ok(request),
-        Ok(_) => Err(malformed("a request is a JSON object")),
-        Err(error) => Err(malformed(format!("the line is not JSON: {error}"))),
+        Ok(_) => Err((None, malformed("a request is a JSON object"))),
+        Err(error) => Err((id_of(line), malformed(format!("the line is not JSON: {error}")))),
     }
+}
+
+/// Returns the id of a line that is not JSON, if it begins with that: whoever sent it waits for an answer.
+fn id_of(line: &[u8]) -> Option<Value> {
+    let rest = line.strip_prefix(br#"{"id":"#)?;
+    serde_json::Deserializer::from_slice(rest).into_iter().next()?.ok()
 }
 
 /// Returns the line for an answer to the request with this id.
@@ -85,8 +94,8 @@ pub(super) fn fields(object: Value) -> Map<String, Value> {
 }
 
 /// Returns the refusal of a line that is longer than any that is read.
-pub(super) fn too_long() -> ProtocolRefusal {
-    malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes"))
+pub(super) fn too_long() -> (Option<Value>, ProtocolRefusal) {
+    (None, malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes")))
 }
 
 fn malformed(message: impl Into<String>) -> ProtocolRefusal {
