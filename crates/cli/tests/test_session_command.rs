@@ -129,7 +129,9 @@ fn a_line_that_is_malformed_is_answered_with_the_id_that_it_begins_with() {
     let sandbox = Sandbox::with_skills();
     let (mut host, _) = Host::start(&sandbox, &[], json!({}));
     let deep = format!(r#"{{"id":7,"op":"open","skills":{}{}}}"#, "[".repeat(200), "]".repeat(200));
-    for (line, id) in [(&*deep, json!(7)), (r#"{"id": "a", NaN"#, json!("a")), (r#"{"op":"open"#, Value::Null)] {
+    for (line, id) in
+        [(&*deep, json!(7)), (r#"{"id": "a", NaN"#, json!("a")), (r#"{"op":"open"#, Value::Null)]
+    {
         writeln!(host.input.as_mut().unwrap(), "{line}").unwrap();
         let answer = host.wait(|line| line["error"]["kind"] == "malformed");
         assert_eq!(answer["id"], id, "{answer}");

@@ -61,11 +61,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Answers the line `first`, and then every line of the host until its input ends, or until it says so.
-    pub(super) fn run<R: BufRead>(
-        &self,
-        first: Option<Parsed>,
-        mut lines: Lines<R>,
-    ) -> Result<(), CliError> {
+    pub(super) fn run<R: BufRead>(&self, first: Option<Parsed>, mut lines: Lines<R>) -> Result<(), CliError> {
         let outcome = thread::scope(|scope| {
             let (jobs, queue) = unbounded();
             let outcome = self.read(first, &mut lines, scope, (&jobs, &queue));
