@@ -83,13 +83,8 @@ class AsyncLibrary(LibraryOptions):
         return self
 
     async def session(
-        self,
-        agent: str | None = None,
-        *,
-        role: str | None = None,
-        skills: Sequence[str] | None = None,
-        profile: str | None = None,
-        render: Render | None = None,
+        self, agent: str | None = None, *, role: str | None = None, skills: Sequence[str] | None = None,
+        profile: str | None = None, render: Render | None = None,
     ) -> AsyncSession:
         """Opens a session: one agent's conversation."""
         fields = {"agent": agent, "role": role, "skills": skills, "profile": profile, "render": render}
@@ -163,6 +158,7 @@ class AsyncSession:
     read = awaited(Session.read)
     run = awaited(Session.run)
     propose = awaited(Session.propose)
+    close = awaited(Session.close)
 
     async def subagent(
         self, agent: str | None = None, *, inherit: Inherit | None = None, skills: Sequence[str] | None = None
@@ -176,11 +172,6 @@ class AsyncSession:
         """See :meth:`Session.events`."""
         await answer_to(self._engine.request(op="subscribe", events=True))
         return AsyncNotices(self._engine, events_of(self.id))
-
-    async def close(self) -> None:
-        """See :meth:`Session.close`."""
-        if self._engine.is_open:
-            await answer_to(self._engine.request(op="close", session=self.id))
 
     async def __aenter__(self) -> AsyncSession:
         return self

@@ -117,16 +117,11 @@ class Engine:
     """One process ``rep session``. Threads share it; a process that was forked off cannot use it."""
 
     def __init__(
-        self,
-        arguments: Sequence[str],
-        hello: Json,
-        host: Callable[[Json], Any],
-        cwd: str | os.PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
+        self, arguments: Sequence[str], hello: Json, host: Callable[[Json], Any],
+        cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        self._host = host
-        self._loop = loop
+        self._host, self._loop = host, loop
         # The end of a library that is collected as garbage may come at any time, also while this thread has the lock.
         self._lock = threading.RLock()
         # Whoever writes may have to wait until the engine reads; whoever reads must never wait for that.
@@ -143,14 +138,8 @@ class Engine:
         try:
             # A session of its own keeps Ctrl-C away from it: this program decides what ends.
             self._process = subprocess.Popen(
-                command,
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=None if env is None else {**os.environ, **env},
-                start_new_session=True,
+                command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                cwd=cwd, env=None if env is None else {**os.environ, **env}, start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError as error:

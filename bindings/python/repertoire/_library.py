@@ -92,18 +92,10 @@ class LibraryOptions:
     """What a library is opened with."""
 
     def __init__(
-        self,
-        directory: Path | Sequence[Path] | None = None,
-        *,
-        discover: bool = False,
-        config: Path | None = None,
-        profile: str | None = None,
-        skills: Sequence[Skill] = (),
-        tools: Sequence[Tool] = (),
-        handlers: Mapping[str, Mapping[str, Callable[..., Any]]] | None = None,
-        exec: bool = False,
-        approve: Callable[[ApprovalRequest], Any] | None = None,
-        cwd: Path | None = None,
+        self, directory: Path | Sequence[Path] | None = None, *, discover: bool = False, config: Path | None = None,
+        profile: str | None = None, skills: Sequence[Skill] = (), tools: Sequence[Tool] = (),
+        handlers: Mapping[str, Mapping[str, Callable[..., Any]]] | None = None, exec: bool = False,
+        approve: Callable[[ApprovalRequest], Any] | None = None, cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
         self._arguments = ["session", *(["--exec"] if exec else [])]
@@ -182,13 +174,8 @@ class Library(LibraryOptions):
             raise
 
     def session(
-        self,
-        agent: str | None = None,
-        *,
-        role: str | None = None,
-        skills: Sequence[str] | None = None,
-        profile: str | None = None,
-        render: Render | None = None,
+        self, agent: str | None = None, *, role: str | None = None, skills: Sequence[str] | None = None,
+        profile: str | None = None, render: Render | None = None,
     ) -> Session:
         """Opens a session: one agent's conversation."""
         fields = {"agent": agent, "role": role, "skills": skills, "profile": profile, "render": render}
@@ -386,12 +373,7 @@ class Session:
 
     @asked
     def propose(
-        self,
-        skill: str,
-        *,
-        justification: str,
-        diff: str | None = None,
-        files: Mapping[str, str] | None = None,
+        self, skill: str, *, justification: str, diff: str | None = None, files: Mapping[str, str] | None = None,
         evidence: str | None = None,
     ) -> Asking[Reply]:
         """Proposes a change of a skill (``diff``) or a new one (``files``); a person decides."""
@@ -414,10 +396,11 @@ class Session:
         self._engine.wait(self._engine.request(op="subscribe", events=True))
         return Notices(self._engine, events_of(self.id))
 
-    def close(self) -> None:
+    @asked
+    def close(self) -> Asking[None]:
         """Forgets the session. A library that is closed has closed its sessions."""
         if self._engine.is_open:
-            self._engine.wait(self._engine.request(op="close", session=self.id))
+            yield {"op": "close"}, None
 
     def __enter__(self) -> Session:
         return self
