@@ -83,18 +83,14 @@ impl<'a> Engine<'a> {
     ) -> Result<(), CliError> {
         let mut workers = 0;
         while !self.host.has_ended() {
-            let parsed = match first.take() {
+            let (id, request) = match first.take() {
                 Some(first) => first,
                 None => match lines.next_line()? {
                     Line::End => break,
                     Line::Text(line) if line.trim_ascii().is_empty() => continue,
                     Line::Text(line) => parse(line),
-                    Line::TooLong => Err(too_long()),
+                    Line::TooLong => too_long(),
                 },
-            };
-            let (id, request) = match parsed {
-                Ok(request) => (request.get("id").cloned(), Ok(request)),
-                Err((id, refusal)) => (id, Err(refusal)),
             };
             let answer = request.and_then(|request| match (operation(&request)?, &self.main) {
                 (operation, Some(main)) => block_on(self.converse(operation, main, &request)).map(Some),
