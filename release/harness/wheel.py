@@ -9,16 +9,16 @@ from harness.tools import (
     GLIBC, LINK, NAME, OUT, RELEASE, REPOSITORY, TARGET, VERSION, WORK, Failed, environment, fresh, python_tools, released, run,
 )
 
-MOST_MEGABYTES = 16
+MOST_MEGABYTES = 21
 MODULE = REPOSITORY / "bindings/python/repertoire"
 MANYLINUX = "manylinux_" + GLIBC.replace(".", "_")
 
 
-def build(target=TARGET, tag=MANYLINUX, programs=WORK / "target"):
-    """Returns the wheel of the program for `target` that cargo has built in `programs`."""
+def build(target=TARGET, tag=MANYLINUX):
+    """Builds the program for `target` with the profile `dist`, and returns its wheel."""
     python_tools()
     options = ["--profile", "dist", "--target", target, "--compatibility", tag]
-    return make(OUT, ["--zig", *options] if "linux" in target else options, released(programs))
+    return make(OUT, ["--zig", *options] if "linux" in target else options, released(WORK / "target"))
 
 
 def build_short(target):
