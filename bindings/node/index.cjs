@@ -1,4 +1,4 @@
-// Repertoire, the skills engine for AI agents, in Node: `index.d.ts` documents it.
+// Repertoire, the skills engine for AI agents, in Node: `index.d.cts` documents it.
 // A library is one process of the engine `rep`; nothing about skills is decided here.
 "use strict";
 
@@ -10,6 +10,8 @@ const path = require("node:path");
 const PROTOCOL = 1;
 /** The milliseconds that the process has to end by itself. */
 const END_TIMEOUT = 10_000;
+/** The longest line that the engine reads, in bytes. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** The lines of standard error that an error about the end of the process shows. */
 const KEPT_LINES = 20;
 /** The notices that an iterator keeps until they are asked for; older ones give way. */
@@ -53,6 +55,15 @@ function findBinary() {
   throw new EngineError("there is no program `rep`: install the package `repertoire-cli`, or set REPERTOIRE_BIN");
 }
 
+/** Returns `fields` as a line that the engine can read. What is not Unicode becomes U+FFFD. */
+function lineOf(fields) {
+  // JSON writes halves of pairs as escapes; a backslash before one is part of a text.
+  const line = JSON.stringify(fields).replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, "$1\ufffd");
+  const size = Buffer.byteLength(line) + 1;
+  if (size <= MAX_LINE_BYTES) return `${line}\n`;
+  throw new RepertoireError("malformed", `the engine reads at most ${MAX_LINE_BYTES} bytes at once, not ${size}`);
+}
+
 /** One process `rep session`. */
 class Engine {
   #child;
@@ -88,7 +99,7 @@ class Engine {
       });
     });
     this.#child.stdin.on("error", () => {}); // It is gone, which `close` reports to everyone who waits.
-    splitLines(this.#child.stdout, (line) => this.#take(line));
+    splitLines(this.#child.stdout, (line) => this.#read(line));
     splitLines(this.#child.stderr, (line) => {
       this.#said.push(line);
       if (this.#said.length > KEPT_LINES) this.#said.shift();
@@ -118,7 +129,7 @@ class Engine {
       if (this.#failure) throw new EngineError(this.#failure.message);
       signal?.throwIfAborted();
       const id = ++this.#last;
-      const line = JSON.stringify({ id, ...fields });
+      const line = lineOf({ id, ...fields });
       const abort = () => {
         this.#pending.delete(id);
         this.#hold();
@@ -129,23 +140,20 @@ class Engine {
       const settle = () => signal?.removeEventListener("abort", abort);
       this.#pending.set(id, { resolve, reject, settle });
       this.#hold();
-      this.#send(line);
+      this.#child.stdin.write(line);
     });
   }
 
-  #send(line) {
-    this.#child.stdin.write(`${line}\n`);
-  }
-
-  #take(text) {
-    let line;
+  #read(text) {
     try {
-      line = JSON.parse(text);
+      this.#take(JSON.parse(text));
     } catch (error) {
       this.#said.push(`a line could not be read: ${error.message}`);
       this.#child.kill("SIGKILL");
-      return;
     }
+  }
+
+  #take(line) {
     if ("ok" in line) {
       const waiting = this.#pending.get(line.id);
       if (!waiting) return;
@@ -171,14 +179,14 @@ class Engine {
     let answer;
     try {
       const value = await this.#host(op, fields, withdrawn.signal);
-      answer = JSON.stringify({ op: "answer", request, ...answerOf(op, value) });
+      answer = lineOf({ op: "answer", request, ...answerOf(op, value) });
     } catch (error) {
-      const failure = { kind: error?.name ?? "Error", message: String(error?.message ?? error) };
-      answer = JSON.stringify({ op: "answer", request, error: failure });
+      const failure = { kind: String(error?.name ?? "Error"), message: String(error?.message ?? error) };
+      answer = lineOf({ op: "answer", request, error: failure });
     }
     this.#asked.delete(request);
     this.#hold();
-    if (!withdrawn.signal.aborted) this.#send(answer);
+    if (!withdrawn.signal.aborted) this.#child.stdin.write(answer);
   }
 
   /** Calls `listener` with every notice, and with nothing at the end. Returns what ends that. */
@@ -422,16 +430,31 @@ class Session {
     return reply.data;
   }
 
+  static {
+    // The methods that are one request: its name, what is returned of the answer, and the field that their argument is.
+    const requests = {
+      prompt: ["prompt", "text"],
+      delta: ["delta", "text"],
+      refresh: ["refresh", "text"],
+      state: ["state"],
+      diagnostics: ["diagnostics"],
+      tools: ["tools", "tools", "format", "anthropic"],
+      handle: ["handle", "result", "call"],
+      handleAll: ["handle_all", "messages", "response"],
+      observe: ["observe", "loaded", "messages"],
+      compacted: ["compacted", "loaded", "kept", []],
+      evicted: ["evicted", "loaded", "name"],
+      focus: ["focus", "text", "paths"],
+    };
+    for (const [name, [op, key, field, usual]] of Object.entries(requests)) {
+      Session.prototype[name] = field
+        ? function (value = usual, options) { return this.#ask(op, key, { [field]: value }, options); }
+        : function (options) { return this.#ask(op, key, {}, options); };
+    }
+  }
+
   catalog({ task, epoch, signal } = {}) {
     return this.#ask("catalog", "text", { task, epoch }, { signal });
-  }
-
-  prompt(options) {
-    return this.#ask("prompt", "text", {}, options);
-  }
-
-  tools(format = "anthropic", options) {
-    return this.#ask("tools", "tools", { format }, options);
   }
 
   async call(tool, args = {}, options) {
@@ -439,53 +462,13 @@ class Session {
     return { text, isError: is_error, data };
   }
 
-  handle(call, options) {
-    return this.#ask("handle", "result", { call }, options);
-  }
-
-  handleAll(response, options) {
-    return this.#ask("handle_all", "messages", { response }, options);
-  }
-
-  observe(messages, options) {
-    return this.#ask("observe", "loaded", { messages }, options);
-  }
-
-  compacted(kept = [], options) {
-    return this.#ask("compacted", "loaded", { kept }, options);
-  }
-
-  evicted(name, options) {
-    return this.#ask("evicted", "loaded", { name }, options);
-  }
-
   async reattach(budget, options) {
     const { text, tokens, pieces, metadata } = await this.#ask("reattach", undefined, { budget }, options);
     return { text, tokens, pieces, metadata };
   }
 
-  delta(options) {
-    return this.#ask("delta", "text", {}, options);
-  }
-
-  focus(paths, options) {
-    return this.#ask("focus", "text", { paths }, options);
-  }
-
-  refresh(options) {
-    return this.#ask("refresh", "text", {}, options);
-  }
-
   async workingOn(task, options) {
     await this.#ask("task", undefined, { task }, options);
-  }
-
-  state(options) {
-    return this.#ask("state", undefined, {}, options);
-  }
-
-  diagnostics(options) {
-    return this.#ask("diagnostics", undefined, {}, options);
   }
 
   async search(query, { tag, limit, signal } = {}) {

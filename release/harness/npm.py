@@ -6,11 +6,11 @@ import shutil
 from harness import licences
 from harness.tools import LINK, NAME, OUT, RELEASE, REPOSITORY, TARGET, VERSION, WORK, fresh, run
 
-MOST_MEGABYTES = 16
+MOST_MEGABYTES = 21
 PLATFORMS = json.loads((RELEASE / "npm/platforms.json").read_text())
-# The binding of Node.js, which is packed if it is there.
+# The module and its types, and the part of the description that is about them.
 BINDING = REPOSITORY / "bindings/node"
-BINDING_FILES = {"import": "index.js", "require": "index.cjs", "types": "index.d.ts"}
+BINDING_FILES = ("index.js", "index.cjs", "index.d.ts", "index.d.cts")
 
 
 def scoped(platform):
@@ -36,22 +36,17 @@ def main_package():
         NAME,
         description="rep, the skills engine for AI agents: finds, checks, searches and serves skills",
         keywords=["agents", "skills", "llm", "mcp", "cli"],
-        engines={"node": ">=18"},
         bin={"rep": "launcher.cjs", NAME: "launcher.cjs"},
         optionalDependencies={scoped(platform): VERSION for platform in PLATFORMS},
     )
     for name in ("launcher.cjs", "platforms.json", "README.md"):
         shutil.copy(RELEASE / "npm" / name, directory / name)
     (directory / "launcher.cjs").chmod(0o755)
-    if (BINDING / "index.js").is_file():
-        files = {kind: name for kind, name in BINDING_FILES.items() if (BINDING / name).is_file()}
-        for name in files.values():
-            shutil.copy(BINDING / name, directory / name)
-        # `types` has to be the first condition.
-        order = [kind for kind in ("types", "import", "require") if kind in files]
-        entry = {kind: f"./{files[kind]}" for kind in order}
-        manifest |= {"type": "module", "exports": {".": entry, "./package.json": "./package.json"}}
-        manifest |= {"types": entry["types"]} if "types" in entry else {}
+    for name in BINDING_FILES:
+        shutil.copy(BINDING / name, directory / name)
+    described = json.loads((BINDING / "package.json").read_text())
+    manifest |= {key: described[key] for key in ("type", "engines", "main", "types")}
+    manifest["exports"] = described["exports"] | {"./package.json": "./package.json"}
     write(directory, manifest)
     return directory
 

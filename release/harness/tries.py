@@ -10,11 +10,17 @@ import zipfile
 
 from harness import archive, cases, crates, npm, roots
 from harness.registry import Registry
-from harness.tools import GLIBC, NAME, OUT, TARGET, VERSION, WORK, Failed, Missing, fresh, run
+from harness.tools import GLIBC, NAME, OUT, REPOSITORY, TARGET, VERSION, WORK, Failed, Missing, fresh, run
 
 # No package manager may ask for anything beyond this machine.
 NO_NETWORK = {name: "http://127.0.0.1:9" for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
 NO_NETWORK |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+
+# What the module of the wheel does with the program of the wheel.
+LOAD = """import sys, repertoire
+with repertoire.Library(sys.argv[1]) as library, library.session() as session:
+    print(session.call("load_skill", {"name": "git"}).text)
+"""
 
 
 def made(name):
@@ -37,6 +43,8 @@ def wheel_in_venv(wheel):
         raise Failed(f"the scripts of the wheel print {versions}")
     home = {"HOME": str(fresh(WORK / "try/home")), "PATH": f"{place / 'bin'}:/usr/bin:/bin"}
     run(["rep", "list", "--json"], place, home)
+    if "See what changed" not in run([place / "bin/python", "-c", LOAD, REPOSITORY / "skills"], place, home):
+        raise Failed("the module of the wheel does not load a skill")
     command = run(["rep", "self", "update"], place, home).strip()
     if not command.endswith(f"-m pip install --upgrade {NAME}"):
         raise Failed(f"`rep self update` prints {command}")
@@ -46,7 +54,16 @@ def wheel_in_venv(wheel):
     refused = subprocess.run([*map(str, pip), str(other)], env=variables, text=True, capture_output=True)
     if refused.returncode == 0 or "not a supported wheel on this platform" not in refused.stderr:
         raise Failed(f"pip installs a wheel of another machine: {refused.stderr}")
-    return f"both scripts run; {refused.stderr.strip().splitlines()[-1][:120]}"
+    return f"both scripts and the module run; {refused.stderr.strip().splitlines()[-1][:120]}"
+
+
+def modules():
+    """Runs the examples with the modules of the packages, in an empty environment and an empty project, and checks their types."""
+    made("*.whl"), made(f"{NAME}-{VERSION}.tgz")
+    said = run(["/bin/sh", "-c", 'exec "$0" --packages "$1" 2>&1', REPOSITORY / "tests/bindings/run", OUT])
+    if "SKIPPED" in said:
+        raise Missing(said.strip())
+    return "the examples run and their types pass: mypy, pyright, tsc for both kinds of modules"
 
 
 def wheel_in_root():

@@ -1,4 +1,4 @@
-"""The wheel for PyPI, made by maturin: the program, the script `repertoire-cli`, and the module `repertoire` if it is there."""
+"""The wheel for PyPI, made by maturin: the program, the script `repertoire-cli`, and the module `repertoire`."""
 
 import re
 import shutil
@@ -9,16 +9,16 @@ from harness.tools import (
     GLIBC, LINK, NAME, OUT, RELEASE, REPOSITORY, TARGET, VERSION, WORK, Failed, environment, fresh, python_tools, released, run,
 )
 
-MOST_MEGABYTES = 16
+MOST_MEGABYTES = 21
 MODULE = REPOSITORY / "bindings/python/repertoire"
 MANYLINUX = "manylinux_" + GLIBC.replace(".", "_")
 
 
-def build(target=TARGET, tag=MANYLINUX, programs=WORK / "target"):
-    """Returns the wheel of the program for `target` that cargo has built in `programs`."""
+def build(target=TARGET, tag=MANYLINUX):
+    """Builds the program for `target` with the profile `dist`, and returns its wheel."""
     python_tools()
     options = ["--profile", "dist", "--target", target, "--compatibility", tag]
-    return make(OUT, ["--zig", *options] if "linux" in target else options, released(programs))
+    return make(OUT, ["--zig", *options] if "linux" in target else options, released(WORK / "target"))
 
 
 def build_short(target):
@@ -44,10 +44,7 @@ def stage():
     text = (RELEASE / "wheel/pyproject.toml").read_text()
     for word, value in (("@VERSION@", VERSION), ("@LINK@", LINK), ("@REPOSITORY@", str(REPOSITORY))):
         text = text.replace(word, value)
-    if MODULE.is_dir():
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(MODULE, project / "python/repertoire", ignore=ignored)
-        text += 'python-source = "python"\nmodule-name = "repertoire"\n'
+    shutil.copytree(MODULE, project / "python/repertoire", ignore=shutil.ignore_patterns("__pycache__"))
     (project / "pyproject.toml").write_text(text)
     shutil.copytree(RELEASE / "wheel/data", project / "data")
     for name in ("LICENSE-MIT", "LICENSE-APACHE"):
@@ -61,12 +58,17 @@ def stage():
 
 def check(wheel):
     """Holds the wheel to what it must have."""
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
     stem = f"{NAME.replace('-', '_')}-{VERSION}"
     program = "rep.exe" if "win_" in wheel.stem.split("-")[-1] else "rep"
-    for wanted in (f"{stem}.data/scripts/{program}", f"{stem}.data/scripts/repertoire-cli", f"{stem}.dist-info/METADATA"):
-        if wanted not in names:
-            raise Failed(f"{wheel.name} has no {wanted}: {names}")
+    metadata = f"{stem}.dist-info/METADATA"
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        described = archive.read(metadata).decode().splitlines() if metadata in names else []
+    wanted = [f"{stem}.data/scripts/{program}", f"{stem}.data/scripts/repertoire-cli", metadata, "repertoire/py.typed"]
+    for name in [*wanted, *(f"repertoire/{file.name}" for file in MODULE.glob("*.py"))]:
+        if name not in names:
+            raise Failed(f"{wheel.name} has no {name}: {names}")
+    if "Requires-Python: >=3.10" not in described:
+        raise Failed(f"{wheel.name} does not ask for Python 3.10")
     if not any(name.startswith(f"{stem}.dist-info/sboms/") and name.endswith(".cyclonedx.json") for name in names):
         raise Failed(f"{wheel.name} has no bill of materials: {names}")

@@ -40,5 +40,8 @@ function program() {
 const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (error) => fail(`rep cannot be started: ${error.message}`));
 // A client that ends this process means the program.
-for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+for (const signal of ["SIGHUP", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+// A terminal sends Ctrl-C to both, and a second one would end a change that has begun.
+const hasTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
+process.on("SIGINT", () => hasTerminal || child.kill("SIGINT"));
 child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));

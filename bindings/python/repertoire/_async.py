@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ._engine import Engine, Json
-from ._library import KEPT_NOTICES, LibraryOptions, Session, change_of, events_of
-from ._values import Inherit, Render, Request, ask
+from ._library import LibraryOptions, Session, Stream, change_of, events_of
+from ._values import Asking, Inherit, Render
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,36 +36,26 @@ async def answer_to(future: Future[Json], timeout: float | None = None) -> Json:
     return future.result()
 
 
-class AsyncNotices(AsyncIterator[Json]):
-    """Notices of the engine, from now on. It ends with the library; ``close`` ends it earlier."""
+class AsyncNotices(Stream, AsyncIterator[Json]):
+    __doc__ = Stream.__doc__
 
     def __init__(self, engine: Engine, read: Callable[[Json], Json | None]) -> None:
-        self._read = read
-        self._kept: deque[Json | None] = deque(maxlen=KEPT_NOTICES)
-        self._loop, self._changed = asyncio.get_running_loop(), asyncio.Event()
-        self._leave = engine.listen(self._take)
+        loop, self._changed = asyncio.get_running_loop(), asyncio.Event()
 
-    def _take(self, notice: Json | None) -> None:
-        found = self._read(notice) if notice is not None else None
-        if found is not None or notice is None:
-            self._kept.append(found)
+        def wake() -> None:
             try:
-                self._loop.call_soon_threadsafe(self._changed.set)
+                loop.call_soon_threadsafe(self._changed.set)
             except RuntimeError:
+                # The loop was closed: nobody waits.
                 self._leave()
 
-    async def __anext__(self) -> Json:
-        while not self._kept:
-            self._changed.clear()
-            await self._changed.wait()
-        if (found := self._kept.popleft()) is not None:
-            return found
-        self._kept.append(None)
-        raise StopAsyncIteration
+        super().__init__(engine, read, wake)
 
-    def close(self) -> None:
-        self._leave()
-        self._take(None)
+    async def __anext__(self) -> Json:
+        while (found := self._oldest(StopAsyncIteration())) is None:
+            await self._changed.wait()
+            self._changed.clear()
+        return found
 
 
 class AsyncLibrary(LibraryOptions):
@@ -94,17 +83,12 @@ class AsyncLibrary(LibraryOptions):
         return self
 
     async def session(
-        self,
-        agent: str | None = None,
-        *,
-        role: str | None = None,
-        skills: Sequence[str] | None = None,
-        profile: str | None = None,
-        render: Render | None = None,
+        self, agent: str | None = None, *, role: str | None = None, skills: Sequence[str] | None = None,
+        profile: str | None = None, render: Render | None = None,
     ) -> AsyncSession:
         """Opens a session: one agent's conversation."""
-        fields = ask("open", agent=agent, role=role, skills=skills, profile=profile, render=render).fields
-        return AsyncSession(self, (await answer_to(self._engine.request(**fields)))["session"])
+        fields = {"agent": agent, "role": role, "skills": skills, "profile": profile, "render": render}
+        return AsyncSession(self, (await answer_to(self._engine.request(op="open", **fields)))["session"])
 
     async def events(self) -> AsyncNotices:
         """Returns an iterator over the events of all sessions from now on."""
@@ -118,7 +102,7 @@ class AsyncLibrary(LibraryOptions):
 
     async def close(self) -> None:
         """Ends the engine; calls that are not answered yet fail."""
-        await asyncio.get_running_loop().run_in_executor(None, self._finalizer)
+        await asyncio.get_running_loop().run_in_executor(None, self._engine.close)
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -128,17 +112,19 @@ def awaited(
     method: Callable[Concatenate[Session, P], T],
 ) -> Callable[Concatenate[AsyncSession, P], Coroutine[Any, Any, T]]:
     """Makes the coroutine of a method of :class:`Session`."""
-    build: Callable[..., Request[T]] = getattr(method, "__wrapped__")
+    build: Callable[..., Asking[T]] = getattr(method, "__wrapped__")
 
     @functools.wraps(build)
     async def coroutine(self: AsyncSession, /, *arguments: P.args, **options: P.kwargs) -> T:
-        request = build(self, *arguments, **options)
-        while True:
-            future = self._engine.request(session=self.id, **request.fields)
-            answer = await answer_to(future, request.timeout)
-            if (more := request.follow(answer)) is None:
-                return request.read(answer)
-            request = more
+        asking = build(self, *arguments, **options)
+        try:
+            fields, timeout = next(asking)
+            while True:
+                answer = await answer_to(self._engine.request(session=self.id, **fields), timeout)
+                fields, timeout = asking.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
     return coroutine
 
@@ -172,24 +158,20 @@ class AsyncSession:
     read = awaited(Session.read)
     run = awaited(Session.run)
     propose = awaited(Session.propose)
+    close = awaited(Session.close)
 
     async def subagent(
         self, agent: str | None = None, *, inherit: Inherit | None = None, skills: Sequence[str] | None = None
     ) -> AsyncSession:
         """See :meth:`Session.subagent`."""
-        fields = ask("subagent", agent=agent, inherit=inherit, skills=skills).fields
-        answer = await answer_to(self._engine.request(session=self.id, **fields))
+        fields = {"session": self.id, "agent": agent, "inherit": inherit, "skills": skills}
+        answer = await answer_to(self._engine.request(op="subagent", **fields))
         return AsyncSession(self._library, answer["session"])
 
     async def events(self) -> AsyncNotices:
         """See :meth:`Session.events`."""
         await answer_to(self._engine.request(op="subscribe", events=True))
         return AsyncNotices(self._engine, events_of(self.id))
-
-    async def close(self) -> None:
-        """See :meth:`Session.close`."""
-        if self._engine.is_open:
-            await answer_to(self._engine.request(op="close", session=self.id))
 
     async def __aenter__(self) -> AsyncSession:
         return self

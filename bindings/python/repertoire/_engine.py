@@ -16,7 +16,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 Json = dict[str, Any]
@@ -26,6 +26,12 @@ PROTOCOL = 1
 
 #: The seconds that the process has to end by itself.
 END_TIMEOUT = 10.0
+
+#: The longest line that the engine reads, in bytes.
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+#: The bytes that a pipe takes at once or not at all, at the least.
+PIPE_BYTES = 512
 
 #: The lines of standard error that an exception about the end of the process shows.
 KEPT_LINES = 20
@@ -53,42 +59,22 @@ class ToolError(RepertoireError):
         super().__init__("tool", message)
 
 
-@dataclass
-class Host:
-    """What the engine may ask this program for."""
-
-    tools: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    handlers: Mapping[tuple[str, str], Callable[..., Any]] = field(default_factory=dict)
-    files: Mapping[tuple[str, str], Callable[[], Any]] = field(default_factory=dict)
-    approve: Callable[[Any], Any] | None = None
-
-    def function(self, line: Json) -> Callable[[], Any]:
-        """Returns the call that the engine's request ``line`` asks for."""
-        if line["op"] == "call_tool":
-            return lambda: self.tools[line["tool"]](**line["arguments"])
-        if line["op"] == "call_skill_tool":
-            return lambda: self.handlers[line["skill"], line["tool"]](**line["arguments"])
-        if line["op"] == "read_file":
-            return self.files[line["skill"], line["path"]]
-        if line["op"] == "approve" and self.approve is not None:
-            approve = self.approve
-            return lambda: approve(line)
-        raise LookupError(f"this program does not know the request `{line['op']}`")
-
-
 def find_binary() -> str:
     """Returns the program: ``REPERTOIRE_BIN``, that of the package, or the first on ``PATH``."""
     if chosen := os.environ.get("REPERTOIRE_BIN"):
         return chosen
     name = "rep.exe" if os.name == "nt" else "rep"
-    schemes = (None, sysconfig.get_preferred_scheme("user"))
-    for scheme in schemes:
-        scripts = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")
-        if os.path.isfile(path := os.path.join(scripts, name)):
+    for scheme in (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")):
+        if os.path.isfile(path := os.path.join(sysconfig.get_path("scripts", scheme), name)):
             return path
     if found := shutil.which("rep"):
         return found
     raise EngineError("there is no program `rep`: install the package `repertoire-cli`, or set REPERTOIRE_BIN")
+
+
+def given(fields: Mapping[str, Any]) -> Json:
+    """Returns the fields that are not ``None``."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def plain(value: Any) -> Any:
@@ -109,10 +95,19 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be sent to the engine")
 
 
+def line_of(fields: Json) -> bytes:
+    """Returns ``fields`` as a line that the engine can read. What is not Unicode becomes ``?``."""
+    text = json.dumps(fields, default=plain, ensure_ascii=False, allow_nan=False)
+    line = text.encode("utf-8", "replace") + b"\n"
+    if len(line) > MAX_LINE_BYTES:
+        raise RepertoireError("malformed", f"the engine reads at most {MAX_LINE_BYTES} bytes at once, not {len(line)}")
+    return line
+
+
 def answer_of(operation: str, value: Any) -> Json:
     """Returns the fields of the answer to a request of the engine that gave ``value``."""
     if operation == "approve":
-        return {"verdict": {True: "once", False: "refused", None: "unasked"}.get(value, value)}
+        return {"verdict": {True: "once", False: "refused", None: "unasked"}.get(value, str(value))}
     if isinstance(value, (bytes, bytearray)):
         return {"base64": base64.b64encode(value).decode()}
     return {"text": value if isinstance(value, str) else json.dumps(value, default=plain)}
@@ -122,17 +117,13 @@ class Engine:
     """One process ``rep session``. Threads share it; a process that was forked off cannot use it."""
 
     def __init__(
-        self,
-        arguments: Sequence[str],
-        hello: Json,
-        host: Host,
-        cwd: str | os.PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
+        self, arguments: Sequence[str], hello: Json, host: Callable[[Json], Any],
+        cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        self._host = host
-        self._loop = loop
-        self._lock = threading.Lock()
+        self._host, self._loop = host, loop
+        # The end of a library that is collected as garbage may come at any time, also while this thread has the lock.
+        self._lock = threading.RLock()
         # Whoever writes may have to wait until the engine reads; whoever reads must never wait for that.
         self._writing = threading.Lock()
         self._pid = os.getpid()
@@ -147,14 +138,8 @@ class Engine:
         try:
             # A session of its own keeps Ctrl-C away from it: this program decides what ends.
             self._process = subprocess.Popen(
-                command,
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=None if env is None else {**os.environ, **env},
-                start_new_session=True,
+                command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                cwd=cwd, env=None if env is None else {**os.environ, **env}, start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError as error:
@@ -164,7 +149,11 @@ class Engine:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._complaints.start()
         self._reader.start()
-        self.hello = self.request(op="hello", protocol=PROTOCOL, **hello)
+        try:
+            self.hello = self.request(op="hello", protocol=PROTOCOL, **hello)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -183,7 +172,7 @@ class Engine:
             self._last += 1
             number = self._last
         # An argument that cannot be sent fails here and leaves nothing that waits.
-        line = json.dumps({"id": number, **fields}, default=plain)
+        line = line_of({"id": number, **given(fields)})
         with self._lock:
             if self._failure is not None:
                 raise EngineError(str(self._failure))
@@ -205,13 +194,24 @@ class Engine:
         except EngineError:
             pass
 
-    def _send(self, line: str) -> None:
-        data = memoryview((line + "\n").encode())
+    def _send(self, line: bytes, is_last: bool = False) -> None:
+        if len(line) > PIPE_BYTES and threading.current_thread() is threading.main_thread():
+            # Ctrl-C would interrupt it in the middle of the line; other threads are never interrupted.
+            writer = threading.Thread(target=self._write, args=(line, is_last), daemon=True)
+            writer.start()
+            writer.join()
+        else:
+            self._write(line, is_last)
+
+    def _write(self, line: bytes, is_last: bool) -> None:
+        rest = memoryview(line)
         stdin = self._process.stdin
         with self._writing:
             try:
-                while stdin is not None and data:
-                    data = data[stdin.write(data) or 0 :]
+                while stdin is not None and rest:
+                    rest = rest[stdin.write(rest) or 0 :]
+                if stdin is not None and is_last:
+                    stdin.close()
             except (OSError, ValueError):
                 # It is gone, which the reading thread reports to everyone who waits.
                 pass
@@ -222,8 +222,8 @@ class Engine:
         try:
             for text in lines:
                 self._take(json.loads(text))
-        except (OSError, ValueError) as error:
-            self._said.append(f"a line could not be read: {error}")
+        except Exception as error:  # whatever it is, who waits must be told
+            self._said.append(f"a line could not be read: {error!r}")
             self._process.kill()
         status = self._process.wait()
         self._complaints.join(1)
@@ -252,14 +252,14 @@ class Engine:
 
     def _answer(self, line: Json) -> None:
         """Does what the engine asks for, on a thread of its own; coroutines run in the loop of an AsyncLibrary."""
+        begin = {"op": "answer", "request": line["request"]}
         try:
-            value = self._host.function(line)()
+            value = self._host(line)
             if inspect.isawaitable(value):
                 value = self._awaited(value, line["request"])
-            answer = json.dumps({"op": "answer", "request": line["request"], **answer_of(line["op"], value)})
+            answer = line_of({**begin, **answer_of(line["op"], value)})
         except BaseException as error:  # the engine waits for an answer in any case
-            failure = {"kind": type(error).__name__, "message": str(error)}
-            answer = json.dumps({"op": "answer", "request": line["request"], "error": failure})
+            answer = line_of({**begin, "error": {"kind": type(error).__name__, "message": str(error)}})
         with self._lock:
             self._tasks.pop(line["request"], None)
         self._send(answer)
@@ -337,7 +337,7 @@ class Engine:
             is_closed = self._failure is not None
         self._fail(EngineError("the library is closed"))
         if not is_closed:
-            self._send('{"op":"end"}')
+            self._send(line_of({"op": "end"}), is_last=True)
         try:
             self._process.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -356,7 +356,7 @@ class Engine:
 
     def _forget(self) -> None:
         """Lets go of the process in a process that was forked off, which must not keep its pipes open."""
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._lock, self._writing = threading.RLock(), threading.Lock()
         self._failure = EngineError("the library was opened before this process was forked off: open one in it")
         self._pending, self._tasks, self._listeners = {}, {}, []
         self._process.returncode = 0

@@ -45,23 +45,11 @@ class Tool:
 
 
 def define_skill(
-    name: str,
-    description: str,
-    body: str,
-    resources: Mapping[str, Resource] | None = None,
-    *,
-    tools: Sequence[Tool] = (),
-    license: str | None = None,
-    compatibility: str | None = None,
-    metadata: Mapping[str, str] | None = None,
-    allowed_tools: Sequence[str] = (),
-    version: str | None = None,
-    author: str | None = None,
-    trigger_keywords: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    requires: Sequence[str] = (),
-    paths: Sequence[str] = (),
-    disable_model_invocation: bool = False,
+    name: str, description: str, body: str, resources: Mapping[str, Resource] | None = None, *,
+    tools: Sequence[Tool] = (), license: str | None = None, compatibility: str | None = None,
+    metadata: Mapping[str, str] | None = None, allowed_tools: Sequence[str] = (), version: str | None = None,
+    author: str | None = None, trigger_keywords: Sequence[str] = (), tags: Sequence[str] = (),
+    requires: Sequence[str] = (), paths: Sequence[str] = (), disable_model_invocation: bool = False,
 ) -> Skill:
     """Returns a skill for ``Library(skills=[…])``, which holds it to the open standard.
 

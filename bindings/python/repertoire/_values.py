@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Literal, Optional, TypedDict, TypeVar
 
-from ._engine import Json, ToolError
+from ._engine import Json, ToolError, given
 
 T = TypeVar("T")
+#: Requests with their timeouts, each made when the one before it is answered, and what comes of the answers.
+Asking = Generator[tuple[Json, Optional[float]], Json, T]
 #: The shape of tools, by the API of the model that takes them.
 Format = Literal["anthropic", "openai", "openai-responses", "gemini", "json-schema"]
 #: How tools write their answers.
@@ -48,35 +50,21 @@ ApprovalRequest = TypedDict("ApprovalRequest", {
 })
 
 
-@dataclass(frozen=True)
-class Request(Generic[T]):
-    """The fields of a request, what reads its answer, and what is asked next instead, if something is."""
-
-    fields: Json
-    read: Callable[[Json], T]
-    timeout: float | None = None
-    follow: Callable[[Json], Request[T] | None] = lambda _: None
+def ask(op: str, key: str = "text", **fields: Any) -> Asking[Any]:
+    """Asks for what is at ``key`` of an answer, or for all of it."""
+    answer = yield {"op": op, **fields}, None
+    return answer[key] if key else answer
 
 
-def ask(op: str, key: str = "text", **fields: Any) -> Request[Any]:
-    """Returns the request for what is at ``key`` of its answer; fields that are ``None`` are left out."""
-    return Request({"op": op, **given(fields)}, lambda answer: answer.get(key))
-
-
-def call(tool: str, key: str | None = None, **arguments: Any) -> Request[Any]:
-    """Returns the request for a call of ``tool``: for what is at ``key`` of its data, or for the reply. An error is raised."""
-
-    def read(answer: Json) -> Any:
-        if answer["is_error"]:
-            raise ToolError(answer["text"])
-        return answer["data"][key] if key else reply(answer)
-
-    return Request({"op": "call", "tool": tool, "arguments": given(arguments)}, read)
-
-
-def given(fields: Json) -> Json:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def reply(answer: Json) -> Reply:
+def call(tool: str, arguments: Any, timeout: float | None = None) -> Asking[Reply]:
+    """Asks for a call of ``tool``."""
+    answer = yield {"op": "call", "tool": tool, "arguments": arguments}, timeout
     return Reply(answer["text"], answer["is_error"], answer["data"])
+
+
+def call_well(tool: str, key: str = "", **arguments: Any) -> Asking[Any]:
+    """Asks for a call of ``tool``, whose error is raised, or for what is at ``key`` of its data."""
+    reply = yield from call(tool, given(arguments))
+    if reply.is_error:
+        raise ToolError(reply.text)
+    return reply.data[key] if key else reply

@@ -125,6 +125,21 @@ fn sessions_share_a_process_and_answers_come_when_they_are_ready() {
 }
 
 #[test]
+fn a_line_that_is_malformed_is_answered_with_the_id_that_it_begins_with() {
+    let sandbox = Sandbox::with_skills();
+    let (mut host, _) = Host::start(&sandbox, &[], json!({}));
+    let deep = format!(r#"{{"id":7,"op":"open","skills":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    for (line, id) in
+        [(&*deep, json!(7)), (r#"{"id": "a", NaN"#, json!("a")), (r#"{"op":"open"#, Value::Null)]
+    {
+        writeln!(host.input.as_mut().unwrap(), "{line}").unwrap();
+        let answer = host.wait(|line| line["error"]["kind"] == "malformed");
+        assert_eq!(answer["id"], id, "{answer}");
+    }
+    assert_eq!(host.end(), Some(0));
+}
+
+#[test]
 fn a_request_can_be_cancelled_and_the_end_of_the_input_cancels_all() {
     let sandbox = Sandbox::with_skills();
     let (mut host, _) = Host::start(&sandbox, &[], json!({"tools": [wait_tool()]}));

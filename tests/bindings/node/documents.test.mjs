@@ -38,7 +38,7 @@ function run(code) {
 }
 
 test("the examples of the types run", { timeout: 60_000 }, () => {
-  const found = examples("bindings/node/index.d.ts", /```js\n(.*?)\* ```/gs);
+  const found = examples("bindings/node/index.d.cts", /```js\n(.*?)\* ```/gs);
   assert.ok(found.length >= 5);
   const exported = "import assert from 'node:assert/strict';\nimport { Library, defineSkill, defineTool } from 'repertoire-cli';\n";
   for (const example of found) {

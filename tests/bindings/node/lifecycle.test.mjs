@@ -1,8 +1,11 @@
 // The engine ends with its library, however that ends; calls that are not answered fail and never hang.
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { EngineError, Library } from "../../../bindings/node/index.js";
+import { EngineError, Library, RepertoireError } from "../../../bindings/node/index.js";
 import { gate, gone, greet, program, tool } from "./support.mjs";
 
 const options = { timeout: 60_000 };
@@ -25,18 +28,43 @@ test("a crash rejects pending and later calls", options, async () => {
 test("an engine that cannot start says why", options, async () => {
   await assert.rejects(Library.open({ directory: "/nonexistent" }), /there is no directory/);
   const chosen = process.env.REPERTOIRE_BIN;
+  const directory = await mkdtemp(path.join(tmpdir(), "repertoire-"));
+  const number = path.join(directory, "number");
   try {
+    await writeFile(number, "#!/bin/sh\necho 42\nexec cat\n", { mode: 0o755 });
     for (const [binary, words] of [
       ["/nonexistent/rep", /cannot start \/nonexistent\/rep/],
       ["/bin/true", /the engine has ended, with status 0/],
       ["/bin/yes", /a line could not be read/],
+      [number, /a line could not be read/],
     ]) {
       process.env.REPERTOIRE_BIN = binary;
       await assert.rejects(Library.open(), words);
     }
   } finally {
     process.env.REPERTOIRE_BIN = chosen;
+    await rm(directory, { recursive: true });
   }
+});
+
+test("what the engine cannot read is refused and never awaited", options, async () => {
+  const answers = { echo: ({ it }) => it, half: () => "a\udcffb \\ud800", long: () => "x".repeat(2 ** 26), big: () => 5n, nothing: () => { throw null; } };
+  const library = await Library.open({ skills: [greet], tools: Object.entries(answers).map(([name, run]) => tool(name, run)) });
+  const session = await library.session();
+  const load = async (name) => (await session.call("load_skill", { name })).text;
+  const said = async (name) => (await session.call(name)).text;
+  let deep = 0;
+  for (let depth = 0; depth < 200; depth++) deep = [deep];
+  await assert.rejects(load(deep), (error) => error instanceof RepertoireError && error.kind === "malformed");
+  await assert.rejects(load("x".repeat(2 ** 26)), /at most 67108864 bytes/);
+  await assert.rejects(load(5n), TypeError);
+  assert.match(await load("\ud800"), /no skill `\ufffd`/);
+  assert.equal((await session.call("echo", { it: "é\u2028😀\0" })).text, "é\u2028😀\0");
+  assert.equal(await said("half"), "a\ufffdb \\ud800");
+  assert.match(await said("long"), /at most 67108864 bytes/);
+  assert.match(await said("big"), /TypeError/);
+  assert.equal(await said("nothing"), "Error: null");
+  await library.close();
 });
 
 test("close ends the engine and rejects what is pending", options, async () => {

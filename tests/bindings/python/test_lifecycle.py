@@ -2,12 +2,20 @@
 
 import asyncio
 import concurrent.futures as futures
+import fcntl
+import functools
 import os
 import signal
+import struct
+import tempfile
+import termios
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
-from repertoire import AsyncLibrary, EngineError, Library
+import repertoire._engine
+from repertoire import AsyncLibrary, EngineError, Library, RepertoireError, define_skill
 from support import GREET, LIMIT, TestCase, tool
 
 
@@ -61,11 +69,71 @@ class Crash(TestCase):
             os.environ["REPERTOIRE_BIN"] = "/bin/true"
             with self.assertRaisesRegex(EngineError, "the engine has ended, with status 0"):
                 Library()
-            os.environ["REPERTOIRE_BIN"] = "/bin/yes"
-            with self.assertRaisesRegex(EngineError, "a line could not be read"):
-                Library()
+            with tempfile.TemporaryDirectory() as directory:
+                number = os.path.join(directory, "number")
+                with open(number, "w", opener=lambda path, flags: os.open(path, flags, 0o755)) as script:
+                    script.write("#!/bin/sh\necho 42\nexec cat\n")
+                for program in ("/bin/yes", number):
+                    os.environ["REPERTOIRE_BIN"] = program
+                    with self.assertRaisesRegex(EngineError, "a line could not be read"):
+                        Library()
         finally:
             os.environ["REPERTOIRE_BIN"] = chosen
+
+
+    def test_a_library_that_cannot_be_greeted_leaves_nothing(self):
+        before = set(repertoire._engine._engines)
+        for metadata, error in (({"a": object()}, TypeError), ({"a": float("nan")}, ValueError)):
+            with self.assertRaises(error):
+                Library(skills=[define_skill("greet", "Greets people. Use when someone says hello.", "x", metadata=metadata)])
+        self.assertEqual([engine.pid for engine in set(repertoire._engine._engines) - before if engine.is_open], [])
+
+    def test_a_library_that_was_not_entered_says_so(self):
+        with self.assertRaisesRegex(EngineError, "async with"):
+            asyncio.run(AsyncLibrary(skills=[GREET]).session())
+
+
+class Lines(TestCase):
+    def setUp(self):
+        answers = {"half": lambda: "a\udcffb", "long": lambda: "x" * 20_000, "object": object, "echo": lambda it: it}
+        self.library = Library(skills=[GREET], tools=[tool(name, answer) for name, answer in answers.items()])
+        self.addCleanup(self.library.close)
+        self.session = self.library.session()
+
+    def test_what_json_cannot_say_is_refused_and_never_awaited(self):
+        deep = functools.reduce(lambda inner, _: [inner], range(200), 0)
+        for name, error in ((float("nan"), ValueError), (object(), TypeError), (10**400, RepertoireError), (deep, RepertoireError)):
+            with self.assertRaises(error):
+                self.session.call("load_skill", {"name": name}, timeout=LIMIT)
+        self.assertIn("no skill `?`", self.session.call("load_skill", {"name": "\ud800"}, timeout=LIMIT).text)
+        self.assertEqual(self.session.call("echo", {"it": "é\u2028😀\0"}, timeout=LIMIT).text, "é\u2028😀\0")
+        self.assertEqual(self.session.call("half", timeout=LIMIT).text, "a?b")
+        self.assertIn("TypeError: object", self.session.call("object", timeout=LIMIT).text)
+
+    def test_what_is_longer_than_a_line_is_refused(self):
+        with mock.patch.object(repertoire._engine, "MAX_LINE_BYTES", 10_000):
+            with self.assertRaisesRegex(RepertoireError, "at most 10000 bytes"):
+                self.session.focus(["x" * 10_000])
+            self.assertIn("at most 10000 bytes", self.session.call("long", timeout=LIMIT).text)
+        self.assertEqual(len(self.session.call("long", timeout=LIMIT).text), 20_000)
+
+    def test_a_long_line_is_whole_after_ctrl_c(self):
+        engine = self.library._engine
+
+        def interrupt():
+            # The pipe is full, and the main thread waits until the rest of the line can be written.
+            while struct.unpack("i", fcntl.ioctl(engine._process.stdin, termios.FIONREAD, b"    "))[0] < 4_096:
+                time.sleep(0.01)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        os.kill(engine.pid, signal.SIGSTOP)
+        try:
+            threading.Thread(target=interrupt).start()
+            with self.assertRaises(KeyboardInterrupt):
+                self.session.focus(["x" * 5_000_000])
+        finally:
+            os.kill(engine.pid, signal.SIGCONT)
+        self.assertIn("greet", self.session.catalog())
 
 
 class End(TestCase):

@@ -36,7 +36,7 @@ PYTHON_PACKAGES = {
     "pydantic-ai": ["pydantic-ai-slim[mcp,openai]==2.66.0", "mcp==2.3.0"],
     "genai": ["google-genai==3.3.0", "mcp==1.30.0"],
 }
-INSTALL_SECONDS = 240
+INSTALL_SECONDS = 600
 
 
 def install(names):

@@ -34,7 +34,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &SessionArgs) -> Resu
         match lines.next_line()? {
             Line::Text(line) if line.trim_ascii().is_empty() => {}
             Line::Text(line) => break Some(parse(line)),
-            Line::TooLong => break Some(Err(too_long())),
+            Line::TooLong => break Some(too_long()),
             Line::End => break None,
         }
     };
@@ -42,8 +42,7 @@ pub(crate) fn run(ui: &mut Ui, workspace: Workspace, args: &SessionArgs) -> Resu
     let reporter = Arc::new(TerminalReporter::new(ui, &workspace.env));
     let is_hello = |request: &Request| request.get("op").is_some_and(|operation| operation == "hello");
     let (mut greeting, mut is_greeted) = ((Hello::default(), Vec::new()), false);
-    if let Some(request) = first.take_if(|first| first.as_ref().is_ok_and(is_hello)).and_then(Result::ok) {
-        let id = request.get("id").cloned();
+    if let Some((id, Ok(request))) = first.take_if(|(_, request)| request.as_ref().is_ok_and(is_hello)) {
         let read = Hello::read(request, &host);
         let answer = read.map(|read| {
             greeting = read;

@@ -18,7 +18,8 @@ use super::libraries::{Libraries, SessionWish};
 use super::lines::{Line, Lines};
 use super::open_session::OpenSession;
 use super::refusal::{
-    Answer, ProtocolRefusal, Request, answered, bad, fields, operation, parse, required, text, too_long,
+    Answer, Parsed, ProtocolRefusal, Request, answered, bad, fields, operation, parse, required, text,
+    too_long,
 };
 use crate::error::CliError;
 
@@ -60,11 +61,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Answers the line `first`, and then every line of the host until its input ends, or until it says so.
-    pub(super) fn run<R: BufRead>(
-        &self,
-        first: Option<Result<Request, ProtocolRefusal>>,
-        mut lines: Lines<R>,
-    ) -> Result<(), CliError> {
+    pub(super) fn run<R: BufRead>(&self, first: Option<Parsed>, mut lines: Lines<R>) -> Result<(), CliError> {
         let outcome = thread::scope(|scope| {
             let (jobs, queue) = unbounded();
             let outcome = self.read(first, &mut lines, scope, (&jobs, &queue));
@@ -79,23 +76,22 @@ impl<'a> Engine<'a> {
     /// Reads requests and hands them to workers; what needs no worker is answered at once.
     fn read<'scope, 'env, R: BufRead>(
         &'env self,
-        mut first: Option<Result<Request, ProtocolRefusal>>,
+        mut first: Option<Parsed>,
         lines: &mut Lines<R>,
         scope: &'scope Scope<'scope, 'env>,
         (jobs, queue): (&Sender<Job>, &Receiver<Job>),
     ) -> Result<(), CliError> {
         let mut workers = 0;
         while !self.host.has_ended() {
-            let request = match first.take() {
+            let (id, request) = match first.take() {
                 Some(first) => first,
                 None => match lines.next_line()? {
                     Line::End => break,
                     Line::Text(line) if line.trim_ascii().is_empty() => continue,
                     Line::Text(line) => parse(line),
-                    Line::TooLong => Err(too_long()),
+                    Line::TooLong => too_long(),
                 },
             };
-            let id = request.as_ref().ok().and_then(|request| request.get("id").cloned());
             let answer = request.and_then(|request| match (operation(&request)?, &self.main) {
                 (operation, Some(main)) => block_on(self.converse(operation, main, &request)).map(Some),
                 ("end", None) => {

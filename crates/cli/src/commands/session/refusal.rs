@@ -2,7 +2,7 @@
 
 use repertoire::Error;
 use repertoire_model::text::{nearest, shorten};
-use serde_json::{Map, Value, json};
+use serde_json::{Deserializer, Map, Value, json};
 
 use super::lines::MAX_LINE_BYTES;
 use crate::error::CliError;
@@ -23,13 +23,18 @@ pub(super) struct ProtocolRefusal {
     pub(super) message: String,
 }
 
-/// Returns the request that `line` is.
-pub(super) fn parse(line: &[u8]) -> Result<Request, ProtocolRefusal> {
-    match serde_json::from_slice(line) {
-        Ok(Value::Object(request)) => Ok(request),
-        Ok(_) => Err(malformed("a request is a JSON object")),
-        Err(error) => Err(malformed(format!("the line is not JSON: {error}"))),
-    }
+/// The id of a line, and the request that it is or the reason that it is not one.
+pub(super) type Parsed = (Option<Value>, Result<Request, ProtocolRefusal>);
+
+/// Reads a line. One that is not JSON keeps an id that it begins with: its sender waits for an answer.
+pub(super) fn parse(line: &[u8]) -> Parsed {
+    let reason = match serde_json::from_slice(line) {
+        Ok(Value::Object(request)) => return (request.get("id").cloned(), Ok(request)),
+        Ok(_) => "a request is a JSON object".to_owned(),
+        Err(error) => format!("the line is not JSON: {error}"),
+    };
+    let rest = line.strip_prefix(br#"{"id":"#).unwrap_or_default();
+    (Deserializer::from_slice(rest).into_iter().next().and_then(Result::ok), Err(malformed(reason)))
 }
 
 /// Returns the line for an answer to the request with this id.
@@ -85,12 +90,12 @@ pub(super) fn fields(object: Value) -> Map<String, Value> {
 }
 
 /// Returns the refusal of a line that is longer than any that is read.
-pub(super) fn too_long() -> ProtocolRefusal {
-    malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes"))
+pub(super) fn too_long() -> Parsed {
+    (None, Err(malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes"))))
 }
 
-fn malformed(message: impl Into<String>) -> ProtocolRefusal {
-    ProtocolRefusal { kind: "malformed", message: message.into() }
+fn malformed(message: String) -> ProtocolRefusal {
+    ProtocolRefusal { kind: "malformed", message }
 }
 
 pub(super) fn bad(message: impl Into<String>) -> ProtocolRefusal {
