@@ -81,7 +81,7 @@ impl<'a> EmbeddingTable<'a> {
     pub fn importance(&self, word: &str) -> Option<f32> {
         let number = self.pieces.whole(word)?;
         let (row, step_value) = self.row(number as usize, 1.0)?;
-        let steps = row.as_chunks::<GROUP_BYTES>().0.iter().flat_map(|group| steps(*group));
+        let steps = row.as_chunks::<GROUP_BYTES>().0.iter().flat_map(|group| steps(*group)).flatten();
         let squares: f32 = steps.map(|step| step * step).sum();
         Some(step_value.abs() * squares.sqrt() / USUAL_LENGTH)
     }
@@ -141,14 +141,29 @@ impl<'a> EmbeddingTable<'a> {
     }
 }
 
-/// Unpacks the eight steps of a group: the codes 0 to 7 mean -7, -5, … 7.
+/// The number of codes in half a group, which are unpacked together.
+const HALF: usize = GROUP / 2;
+
+/// The steps of each half of a group, by its bits: the codes 0 to 7 mean -7, -5, … 7.
+static STEPS: [[f32; HALF]; 1 << (3 * HALF)] = {
+    let mut steps = [[0.0; HALF]; 1 << (3 * HALF)];
+    let mut at = 0;
+    while at < steps.len() * HALF {
+        let (bits, place) = (at / HALF, at % HALF);
+        steps[bits][place] = (2 * (bits >> (3 * place) & 7) as i32 - 7) as f32;
+        at += 1;
+    }
+    steps
+};
+
+/// Unpacks the steps of a group, in two halves.
 #[inline(always)]
-fn steps([low, middle, high]: [u8; GROUP_BYTES]) -> [f32; GROUP] {
-    let codes = u32::from_le_bytes([low, middle, high, 0]);
-    std::array::from_fn(|place| (2 * (codes >> (3 * place) & 7) as i32 - 7) as f32)
+fn steps([low, middle, high]: [u8; GROUP_BYTES]) -> [&'static [f32; HALF]; 2] {
+    let codes = u32::from_le_bytes([low, middle, high, 0]) as usize;
+    [&STEPS[codes % STEPS.len()], &STEPS[codes / STEPS.len() % STEPS.len()]]
 }
 
-/// The number of groups that are summed together, so that their sums stay in registers.
+/// The number of groups that are summed together, so that their sums stay in the cache.
 const BLOCK: usize = 8;
 
 /// Adds all `rows`, each multiplied by its step value, to `sum`. Rows are added in order and no operations
@@ -159,8 +174,9 @@ fn add_all(rows: &[(&[u8], f32)], sum: &mut [f32]) {
         for (row, step_value) in rows {
             let groups = row.get(first..).unwrap_or_default().as_chunks::<GROUP_BYTES>().0;
             for (values, group) in values.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
-                let steps = steps(*group);
-                (0..GROUP).for_each(|place| values[place] += step_value * steps[place]);
+                for (values, steps) in values.as_chunks_mut::<HALF>().0.iter_mut().zip(steps(*group)) {
+                    (0..HALF).for_each(|place| values[place] += step_value * steps[place]);
+                }
             }
         }
     }
