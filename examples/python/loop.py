@@ -32,7 +32,7 @@ def loads_the_best(task: str, session: Session) -> Model:
     def model(system: str, messages: list[Message], tools: list[dict[str, Any]]) -> Message:
         if len(messages) > 1 or not found:
             return {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
-        call = {"type": "tool_use", "id": "1", "name": tools[0]["name"], "input": {"name": found[0]["name"]}}
+        call = {"type": "tool_use", "id": "1", "name": "load_skill", "input": {"name": found[0]["name"]}}
         return {"role": "assistant", "content": [call]}
 
     return model

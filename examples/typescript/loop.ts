@@ -21,9 +21,9 @@ async function converse(session: Session, model: Model, task: string): Promise<M
 /** Returns a model that loads the skill that fits best, and is done. */
 async function loadsTheBest(task: string, session: Session): Promise<Model> {
   const [best]: SearchResult[] = await session.search(task, { limit: 1 });
-  return async (_system, messages, tools) => {
+  return async (_system, messages) => {
     if (messages.length > 1 || !best) return { role: "assistant", content: [{ type: "text", text: "Done." }] };
-    const call = { type: "tool_use", id: "1", name: tools[0]?.name, input: { name: best.name } };
+    const call = { type: "tool_use", id: "1", name: "load_skill", input: { name: best.name } };
     return { role: "assistant", content: [call] };
   };
 }
