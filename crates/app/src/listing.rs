@@ -1,6 +1,7 @@
 //! The listings of skills that clients show their models, and what brings most where one is too long.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use repertoire::change::MAX_FILE_BYTES;
@@ -8,7 +9,8 @@ use repertoire::regular_file;
 use repertoire_clients::connect::{OwnEntries, connections};
 use repertoire_clients::disable::has_switch;
 use repertoire_clients::listing::{
-    ListedSkill, ListingRule, OfferedSkill, Shown, SimulatedListing, offered, simulate,
+    BUDGET_VARIABLE, ListedSkill, ListingRule, OfferedSkill, ShownPart, SimulatedListing, offered, simulate,
+    with_settings,
 };
 use repertoire_clients::{CANONICAL, CLIENTS, Client, Owner, client_readers};
 use repertoire_model::text::count;
@@ -28,19 +30,23 @@ const LEAST_WEIGHT: f64 = 0.1;
 struct ClientListing {
     client: &'static Client,
     rule: ListingRule,
+    /// The settings that changed the rule.
+    settings: Vec<String>,
     skills: Vec<OfferedSkill>,
 }
 
-/// Returns the listing of the skills of `library` that the client `id` shows its model, in a context window
+/// Returns the listing of the skills of `library` that the client `name` shows its model, in a context window
 /// of so many tokens; `None` if its rule is not known.
 pub fn listing(
     workspace: &Workspace,
     library: &Library,
-    id: &str,
-    window: Option<usize>,
+    name: &str,
+    window: Option<u32>,
 ) -> Option<ListingView> {
+    let id = Client::named(name).map_or(name, |client| client.id);
     let mut listing = of_clients(workspace, library, &[id]).into_iter().find(|it| it.client.id == id)?;
-    listing.rule.window = window.unwrap_or(listing.rule.window);
+    listing.rule.window =
+        window.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(listing.rule.window);
     Some(listing.view(workspace))
 }
 
@@ -58,7 +64,7 @@ pub fn losses_by_adding(
     added: &[(&str, &str)],
 ) -> Vec<String> {
     let sentence = |listing: ClientListing| {
-        let ClientListing { client, rule, mut skills } = listing;
+        let ClientListing { client, rule, mut skills, .. } = listing;
         let before = simulate(&rule, skills.clone()).losses();
         skills.extend(added.iter().map(|(name, description)| OfferedSkill {
             name: (*name).to_owned(),
@@ -82,15 +88,17 @@ fn of_clients(workspace: &Workspace, library: &Library, also: &[&str]) -> Vec<Cl
     let readers = client_readers(&places, &library.places, BTreeMap::new(), also);
     let listings = readers.iter().filter_map(|reader| {
         let client = CLIENTS.iter().find(|client| client.id == reader.client.id)?;
-        let (rule, mut uses) = (*client.listing?, BTreeMap::new());
+        let (mut rule, mut settings, mut uses) = (*client.listing?, Vec::new(), BTreeMap::new());
         if client.id == "claude-code" {
+            let variable = workspace.env.get(BUDGET_VARIABLE).and_then(OsStr::to_str);
+            (rule, settings) = with_settings(rule, &places, variable);
             let path = places.path(Owner::User, "$CLAUDE_FILE/.claude.json");
             let bytes = path.and_then(|path| regular_file::read(&path, MAX_FILE_BYTES).ok());
             uses = weights(&serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default());
         }
         let weight = |name: &str| uses.get(name).copied().unwrap_or_default();
         let skills = offered(&rule, reader, &places, &library.snapshot, &weight);
-        Some(ClientListing { client, rule, skills })
+        Some(ClientListing { client, rule, settings, skills })
     });
     listings.collect()
 }
@@ -98,22 +106,23 @@ fn of_clients(workspace: &Workspace, library: &Library, also: &[&str]) -> Vec<Cl
 impl ClientListing {
     fn view(&self, workspace: &Workspace) -> ListingView {
         let listing = simulate(&self.rule, self.skills.clone());
-        let number = |is: fn(&Shown) -> bool| listing.skills.iter().filter(|it| is(&it.shown)).count();
+        let number = |is: fn(&ShownPart) -> bool| listing.skills.iter().filter(|it| is(&it.shown)).count();
         let text: String = listing.skills.iter().map(|listed| format!("{}\n", listed.text)).collect();
         ListingView {
             client: self.client.id,
             title: self.client.title(),
             version: self.rule.version,
             source: self.rule.read_at,
+            settings: self.settings.clone(),
             window: self.rule.window,
             budget: listing.budget.map(|(budget, _)| budget),
             unit: listing.budget.map(|(_, unit)| unit),
             own: listing.own,
             tokens: workspace.settings.session.catalog.tokenizer.count(&text),
-            whole: number(|shown| *shown == Shown::Whole),
-            cut: number(|shown| matches!(shown, Shown::Cut(_))),
-            name_only: number(|shown| *shown == Shown::NameOnly),
-            gone: number(|shown| *shown == Shown::Gone),
+            whole: number(|shown| *shown == ShownPart::Whole),
+            cut: number(|shown| matches!(shown, ShownPart::Cut(_))),
+            name_only: number(|shown| *shown == ShownPart::NameOnly),
+            gone: number(|shown| *shown == ShownPart::Gone),
             advice: if listing.losses() == 0 { Vec::new() } else { self.advice(workspace, &listing) },
             skills: listing.skills.iter().map(skill_view).collect(),
         }
@@ -167,10 +176,10 @@ fn skill_view(listed: &ListedSkill) -> ListedSkillView {
         name: listed.skill.name.clone(),
         path: listed.skill.path.display().to_string(),
         shown: match listed.shown {
-            Shown::Whole => "whole",
-            Shown::Cut(_) => "cut",
-            Shown::NameOnly => "name_only",
-            Shown::Gone => "gone",
+            ShownPart::Whole => "whole",
+            ShownPart::Cut(_) => "cut",
+            ShownPart::NameOnly => "name_only",
+            ShownPart::Gone => "gone",
         },
         characters: listed.characters(),
         description: listed.skill.description.clone(),

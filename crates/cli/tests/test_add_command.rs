@@ -802,3 +802,66 @@ fn a_branch_behind_an_at_sign_is_named() {
     ");
     assert_eq!(sandbox.run(&["add", "owner/repo#stable", "--yes"]).code, 0);
 }
+
+/// Returns a skill that requires others.
+fn requiring(name: &str, requires: &str) -> String {
+    skill(name, "# X\n").replace("description:", &format!("requires: [{requires}]\ndescription:"))
+}
+
+#[test]
+fn skills_that_an_added_one_requires_come_along() {
+    let sandbox = empty_project();
+    sandbox.write("../source/a/SKILL.md", requiring("a", "b"));
+    sandbox.write("../source/b/SKILL.md", requiring("b", "c"));
+    sandbox.write("../source/c/SKILL.md", skill("c", "# C\n"));
+    sandbox.write("../source/d/SKILL.md", skill("d", "# D\n"));
+    assert_run!(sandbox.run(&["add", "../source", "-s", "a"]), @r#"
+    exit 1
+    --- stdout
+    a: Does a things well.
+      1 file, 1 KiB, 28 tokens of instructions
+    b: Does b things well.
+      1 file, 1 KiB, 28 tokens of instructions
+      required by a
+    c: Does c things well.
+      1 file, 1 KiB, 23 tokens of instructions
+      required by b
+    --- stderr
+    error: nothing was changed; 3 skills would be added
+    hint: `--yes` does it without asking
+    "#);
+    let alone = sandbox.run(&["add", "../source", "-s", "a", "-s", "d", "--yes", "--no-requires"]);
+    assert_eq!((alone.code, names(&sandbox)), (0, vec!["a".to_owned(), "d".to_owned()]), "{}", alone.stderr);
+    assert!(alone.stderr.contains("warning: `a` requires `b`, which is not here\n"), "{}", alone.stderr);
+    let check = sandbox.run(&["check"]);
+    assert!(check.stdout.contains("the required skill `b` does not exist"), "{}", check.stdout);
+    let added = sandbox.json(&["add", "../source", "-s", "a", "--yes", "--json"]);
+    let by: Vec<String> =
+        added["skills"].as_array().unwrap().iter().map(|it| it["required_by"].to_string()).collect();
+    assert_eq!(by, ["null", "\"a\"", "\"b\""]);
+    assert_eq!(names(&sandbox), ["a", "b", "c", "d"]);
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+}
+
+#[test]
+fn a_required_skill_is_found_in_the_source_of_another_skill() {
+    let (sandbox, repository) = (empty_project(), Repository::new());
+    repository.write("skills/b/SKILL.md", &skill("b", "# B\n"));
+    repository.write("skills/other/SKILL.md", &skill("other", "# Other\n"));
+    repository.commit();
+    sandbox.write("../source/a/SKILL.md", requiring("a", "b, nowhere"));
+    let nowhere = sandbox.run(&["add", "../source", "-s", "a"]);
+    let message = "warning: `a` requires `b`, which is not here, nor in a source that was searched";
+    assert!(nowhere.stderr.contains(message), "{}", nowhere.stderr);
+    assert_eq!(sandbox.run(&["add", &repository.url(), "-s", "other", "--yes"]).code, 0);
+    let added = sandbox.run(&["add", "../source", "-s", "a", "--yes"]);
+    assert_eq!((added.code, names(&sandbox).join(" ")), (0, "a b other".to_owned()), "{}", added.stderr);
+    assert!(added.stderr.contains("`a` requires `nowhere`, which is not here"), "{}", added.stderr);
+    let lock = sandbox.read("repertoire.lock");
+    assert_eq!(lock.matches(&repository.url()).count(), 2, "{lock}");
+    assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
+    // What is here already is not added again.
+    sandbox.write("../source/e/SKILL.md", requiring("e", "b"));
+    let here = sandbox.run(&["add", "../source", "-s", "e", "--yes"]);
+    assert_eq!((here.code, here.stdout.contains("required by")), (0, false), "{}", here.stdout);
+}

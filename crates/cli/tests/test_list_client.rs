@@ -63,3 +63,34 @@ fn doctor_and_add_say_when_a_listing_is_too_short() {
     let add = sandbox.run(&["add", "../source", "--all", "--user"]);
     assert!(add.stderr.contains("Claude Code will get "), "{}", add.stderr);
 }
+
+#[test]
+fn the_settings_of_claude_code_count_and_are_named() {
+    let mut sandbox = Sandbox::new();
+    many(&sandbox, 60);
+    let listing = |sandbox: &Sandbox| {
+        let listing = sandbox.json(&["list", "--client", "claude-code", "--window", "200000", "--json"]);
+        let settings = listing["settings"].as_array().unwrap().iter().map(|it| it.as_str().unwrap());
+        (listing["budget"].as_u64().unwrap(), settings.collect::<Vec<_>>().join("; "))
+    };
+    assert_eq!(listing(&sandbox), (8_000, String::new()));
+    let (user, project) = ("../home/.claude/settings.json", ".claude/settings.local.json");
+    sandbox.write(user, r#"{"skillListingBudgetFraction": 0.02, "skillListingMaxDescChars": 100}"#);
+    sandbox.write(project, r#"{"skillListingBudgetFraction": 0.5, "skillListingMaxDescChars": "many"}"#);
+    let (budget, settings) = listing(&sandbox);
+    assert_eq!(budget, 400_000);
+    assert!(settings.starts_with("skillListingBudgetFraction = 0.5 in "), "{settings}");
+    assert!(
+        settings.contains("project/.claude/settings.local.json; skillListingMaxDescChars = 100 in "),
+        "{settings}"
+    );
+    let run = sandbox.run(&["list", "--client", "claude-code"]);
+    assert!(run.stderr.contains("; skillListingMaxDescChars = 100 in"), "{}", run.stderr);
+    sandbox.set("SLASH_COMMAND_TOOL_CHAR_BUDGET", "30000");
+    let (budget, settings) = listing(&sandbox);
+    assert_eq!(budget, 30_000);
+    assert!(
+        settings.starts_with("SLASH_COMMAND_TOOL_CHAR_BUDGET = 30000 in the environment; skillListingMax"),
+        "{settings}"
+    );
+}

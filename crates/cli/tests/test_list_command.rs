@@ -487,3 +487,35 @@ fn a_clone_in_a_directory_of_skills_is_counted() {
     );
     assert!(told("list").contains("there are 3 skills below this directory"), "{}", told("list"));
 }
+
+#[test]
+fn skills_of_packages_are_listed_from_the_root_and_offered_for_their_files() {
+    let sandbox = Sandbox::with_skills();
+    std::fs::create_dir_all(sandbox.project().join(".git")).unwrap();
+    std::fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    std::fs::create_dir_all(sandbox.home().join(".cursor")).unwrap();
+    sandbox.write("packages/web/.claude/skills/deploy/SKILL.md", skill("deploy", "# Deploy\n"));
+    sandbox.write("packages/web/node_modules/x/.claude/skills/foreign/SKILL.md", skill("foreign", "# X\n"));
+    let listed = sandbox.json(&["list", "--json"]);
+    let deploy = listed["skills"].as_array().unwrap().iter().find(|it| it["name"] == "deploy").unwrap();
+    assert_eq!(deploy["source"], "project:packages/web/.claude/skills");
+    let clients =
+        deploy["clients"].as_array().unwrap().iter().map(|it| (it["id"].clone(), it["reads"].clone()));
+    assert_eq!(
+        clients.collect::<Vec<_>>(),
+        [("claude-code".into(), true.into()), ("cursor".into(), false.into())]
+    );
+    assert!(!listed.to_string().contains("foreign"), "{listed}");
+    let for_files = |path: &str| {
+        let run = sandbox.run(&["catalog", "--paths", path]).stdout;
+        run.split("<skills_for_files>").nth(1).unwrap_or_default().contains("- deploy: ")
+    };
+    assert_eq!((for_files("packages/web/src/a.ts"), for_files("packages/api/a.ts")), (true, false));
+    // Claude Code lists them once it has read a file of the package.
+    let listing = sandbox.json(&["list", "--client", "claude-code", "--json"]);
+    assert!(!listing["skills"].to_string().contains("deploy"), "{listing}");
+    let inside = sandbox.run_in("packages/web", &["list", "--json"]).stdout;
+    assert!(inside.contains("\"project:.claude/skills\""), "{inside}");
+    let listing = sandbox.run_in("packages/web", &["list", "--client", "claude-code", "--json"]).stdout;
+    assert!(listing.contains("\"deploy\""), "{listing}");
+}

@@ -1,9 +1,9 @@
 //! Skills that `rep disable` disabled for clients: for single ones, which get no links, and by switches.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use repertoire::discovery::{Place, Tier};
+use repertoire::discovery::{Place, Tier, package_of};
 use repertoire::record::RecordKind;
 use repertoire_model::Pattern;
 
@@ -58,8 +58,10 @@ pub fn client_readers(
         let name = place.root.label.strip_prefix("plugin:").unwrap_or(&place.root.label);
         (name.split('@').next().unwrap_or(name).to_owned(), place.root.path.clone())
     });
-    let switched_off = switched_off(places);
-    readers(places, &SearchedPlaces { projects, plugins: plugins.collect(), planned, switched_off }, also)
+    let of_packages = searched.iter().filter(|place| package_of(&place.root.label).is_some());
+    let packages = of_packages.filter_map(|place| place.root.path.ancestors().nth(2)).map(Path::to_owned);
+    let (plugins, packages, switched_off) = (plugins.collect(), packages.collect(), switched_off(places));
+    readers(places, &SearchedPlaces { projects, packages, plugins, planned, switched_off }, also)
 }
 
 /// Returns the recorded changes of the user and the project. A record that cannot be read counts as none; the

@@ -56,6 +56,8 @@ impl FileRoute {
 pub(crate) struct SearchedPlaces {
     /// The projects.
     pub projects: Vec<PathBuf>,
+    /// The projects that are packages below the working directory: Claude Code alone reads them from there.
+    pub packages: BTreeSet<PathBuf>,
     /// The directories of skills of plugins, with the names of the plugins.
     pub plugins: Vec<(String, PathBuf)>,
     /// Links that are about to be made, with the real directories of their skills.
@@ -151,7 +153,8 @@ fn reader(
     let switched_off = own_switches.map(|(_, key)| key.clone()).collect();
     let (directories, routes) = (Vec::new(), BTreeMap::new());
     let mut reader = ClientReader { client, directories, routes, switched_off };
-    let projects = searched.projects.iter();
+    let is_read = |path: &&PathBuf| client.id == "claude-code" || !searched.packages.contains(*path);
+    let projects = searched.projects.iter().filter(is_read);
     let of_projects = projects.flat_map(|project| client.project.iter().map(|name| project.join(name)));
     let directories = of_projects.chain(places.directories(client, Owner::User)).map(|path| (None, path));
     let plugins = searched.plugins.iter().filter(|(_, path)| has_installed(places, client.id, path));

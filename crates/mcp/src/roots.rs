@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use percent_encoding::percent_decode_str;
-use repertoire::discovery::{project_skill_directories, repository_root};
+use repertoire::discovery::{GENERATED, project_skill_directories, repository_root};
 use repertoire::provider::fs::ScanLimits;
 use rmcp::RoleServer;
 use rmcp::model::{ClientResult, InitializeRequestParams, ProtocolVersion, RequestNoParam, ServerRequest};
@@ -17,9 +17,6 @@ const MAX_ROOTS: usize = 16;
 
 /// The most directory entries that are read, in all roots together. Those nearest to the roots come first.
 const MAX_ENTRIES: usize = 10_000;
-
-/// Directories of files that no one works on, beside others that are never searched for skills.
-const GENERATED: [&str; 5] = ["__pycache__", "build", "dist", "vendor", "venv"];
 
 /// The time that a client has to name its roots, while a call waits for it.
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(2);

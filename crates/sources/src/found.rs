@@ -50,6 +50,8 @@ pub struct FoundSkill {
     pub capabilities: Capabilities,
     /// The tools of the host that it asks for.
     pub allowed_tools: Vec<String>,
+    /// The names of the skills that it requires.
+    pub requires: Vec<String>,
 }
 
 impl FoundSkill {
@@ -164,6 +166,7 @@ fn skill(tree: &FetchedTree, resolved: &Path, registry: &Registry, entry: &Entry
         fault,
         capabilities: Capabilities::of(&block_on(registry.toolbox(entry))),
         allowed_tools: entry.document.manifest.allowed_tools.clone(),
+        requires: registry.snapshot().required_by(entry),
     }
 }
 

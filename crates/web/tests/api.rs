@@ -241,6 +241,7 @@ fn every_route_answers_as_the_document_says() {
         ("/skills/alpha/versions/1/diff", "/skills/{name}/versions/{version}/diff"),
         ("/search?q=alpha", "/search"),
         ("/catalog?budget=100&task=alpha&format=list", "/catalog"),
+        ("/listings?client=claude&window=200000", "/listings"),
         ("/proposals", "/proposals"),
         (&format!("/proposals/{approved}"), "/proposals/{id}"),
         ("/events?kind=skill_loaded", "/events"),
@@ -463,6 +464,25 @@ fn health_tells_of_replicas_and_the_workspace() {
     let parts: Vec<&str> =
         health["parts"].as_array().unwrap().iter().filter_map(|part| part["part"].as_str()).collect();
     assert_eq!(parts, ["library", "store", "replicas", "watcher", "sandbox"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn listings_of_clients_are_answered_and_shown_on_the_overview() {
+    let dashboard = Dashboard::new(|_| {});
+    link(&dashboard.world, ".claude/skills/alpha", "alpha");
+    let http = dashboard.http();
+    let (status, listing) = get(&http, "/api/v1/listings?client=claude&window=500");
+    let listing = &listing[0];
+    assert_eq!(
+        (status, &listing["window"], &listing["name_only"]),
+        (200, &json!(500), &json!(1)),
+        "{listing}"
+    );
+    assert_eq!(listing["skills"][0]["text"], "- alpha");
+    assert_eq!(get(&http, "/api/v1/listings?client=zed").1, json!([]));
+    let page = http.get("/").1;
+    assert!(page.contains("What models get") && page.contains("Claude Code"), "{page}");
 }
 
 #[test]

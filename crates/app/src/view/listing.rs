@@ -17,6 +17,8 @@ pub struct ListingView {
     pub version: &'static str,
     /// The address that the rule was read at; `null` if it was compared with requests of the client.
     pub source: Option<&'static str>,
+    /// The settings of the client that change its rule, each with its value and its place.
+    pub settings: Vec<String>,
     /// The tokens of the context window.
     pub window: usize,
     /// The room for all skills; `null` without a limit.

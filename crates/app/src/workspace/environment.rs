@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use repertoire::discovery::CLIENT_HOMES;
 use repertoire::http::HttpClient;
 use repertoire::regular_file;
+use repertoire_clients::listing::BUDGET_VARIABLE;
 use repertoire_clients::{Environment, Places};
 
 /// The prefix of the variables that are Repertoire's own.
@@ -161,6 +162,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (
         NPM_REGISTRY,
         "The registry that `rep add npm:PACKAGE` fetches from. Default: `https://registry.npmjs.org`.",
+    ),
+    (
+        BUDGET_VARIABLE,
+        "Claude Code's room for the listing of all skills, in characters, which `rep list --client claude-code` goes by.",
     ),
     (NPM_REGISTRY_LOWER, "Like `NPM_CONFIG_REGISTRY`, which wins over it."),
     (

@@ -3,6 +3,7 @@
 mod choose;
 mod plan;
 mod report;
+mod requires;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,8 +23,10 @@ use crate::place_args::PlaceArgs;
 use crate::ui::{Consent, Progress, Style, Ui};
 use crate::wire::{Workspace, shell_word};
 use plan::{Plan, SkillPresence};
+use repertoire_model::RuleId;
 use repertoire_model::text::{count, list};
 pub(crate) use report::{described, print_skill};
+use requires::SourceSkills;
 
 /// Adds skills from a repository, a directory, an archive or a server
 ///
@@ -52,6 +55,9 @@ pub(crate) struct AddArgs {
     /// The branch, tag, commit or version to take
     #[arg(long = "ref", value_name = "REF")]
     reference: Option<String>,
+    /// Leave out skills that the chosen ones require and that are not here
+    #[arg(long)]
+    no_requires: bool,
     /// A file with the token for the server of an index
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
@@ -92,7 +98,7 @@ fn fetch_and_add(
         }
     }
     let tree = fetched(ui, workspace, args, &source, &names)?;
-    let found = find_skills(&tree, &workspace.settings.policy);
+    let mut found = find_skills(&tree, &workspace.settings.policy);
     for path in &tree.left_out {
         ui.message(Style::Warning, "left out:", path)?;
     }
@@ -119,16 +125,33 @@ fn fetch_and_add(
         let Some(_) = parsed.skill else { return Err(error) };
         return Err(with_reference_hint(ui, workspace, &source, &args.source, error));
     }
-    let chosen = match choose::choose(ui, workspace, &found, &names, all)? {
+    // What they require may be here, or comes along.
+    found.iter_mut().for_each(|skill| skill.findings.retain(|it| it.rule != RuleId::RequiresUnknown));
+    let source = (tree, found);
+    let (tree, found) = &source;
+    let chosen = match choose::choose(ui, workspace, found, &names, all)? {
         Some(chosen) => chosen,
         None => {
-            report::list(ui, workspace, &tree, &found)?;
+            report::list(ui, workspace, tree, found)?;
             return Err(CliError::no("nothing was added, because no skill was chosen")
                 .hint("name skills with `--skill NAME`, or add all of them with `--all --yes`"));
         }
     };
-    let plan = plan::plan(&installation, &tree, &chosen)?;
-    add(ui, workspace, args, &installation, &tree, plan, guard)
+    let library = workspace.inspect(workspace.settings.policy.clone());
+    let mut required = requires::required(&library, &[&source], &chosen);
+    let others;
+    if !args.no_requires && required.iter().any(|it| it.found.is_none()) {
+        others = requires::other_sources(ui, workspace, &installation, tree, &required)?;
+        let sources: Vec<&SourceSkills> = others.iter().chain([&source]).collect();
+        required = requires::required(&library, &sources, &chosen);
+    }
+    let required = requires::agreed(ui, args, required)?;
+    let found = required.iter().filter_map(|it| it.found);
+    let all: Vec<_> = chosen.iter().map(|skill| (tree, *skill)).chain(found.clone()).collect();
+    let mut plan = plan::plan(&installation, &all)?;
+    plan.required =
+        found.zip(&required).map(|((_, skill), it)| (skill.name.clone(), it.by.clone())).collect();
+    add(ui, workspace, args, &installation, tree, plan, guard)
 }
 
 /// Fetches the source; an error says if a directory may be meant.
@@ -195,6 +218,9 @@ fn add(
     if !ui.is_json() {
         for skill in &new {
             print_skill(ui, workspace, skill)?;
+            if let Some(by) = plan.required.get(&skill.name) {
+                writeln!(ui.out(), "  required by {by}")?;
+            }
         }
         for skill in plan.of(SkillPresence::Right) {
             let is_recorded = change.skills.iter().any(|change| change.name == skill.name);
@@ -235,6 +261,7 @@ fn add(
                 SkillPresence::Right => "right",
             };
             value["state"] = state.into();
+            value["required_by"] = plan.required.get(&skill.name).map(ToString::to_string).into();
             value["directory"] = installation.directory(&skill.name).display().to_string().into();
             value
         });

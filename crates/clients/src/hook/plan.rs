@@ -63,13 +63,9 @@ fn file(places: &Places, client: &Client, owner: Owner) -> Result<(&'static Hook
         Error::invalid(format!("{} has no hooks that may add text to a prompt", client.title()))
             .hint(format!("these have: {}", others()))
     })?;
+    let homeless = || Error::invalid("there is no home directory to register hooks in").hint("set HOME");
     let path = places.path(owner, rule.files[usize::from(owner == Owner::Project)]);
-    Ok((
-        rule,
-        path.ok_or_else(|| {
-            Error::invalid("there is no home directory to register hooks in").hint("set HOME")
-        })?,
-    ))
+    Ok((rule, path.ok_or_else(homeless)?))
 }
 
 /// Returns the step that registers `command` in a file with its text, if it is there.

@@ -1,5 +1,6 @@
 //! The skills that a client reads from files.
 
+use repertoire::discovery::package_of;
 use repertoire::{Entry, Snapshot};
 
 use super::rule::{ListingRule, OfferedSkill};
@@ -17,7 +18,8 @@ pub fn offered(
     let of_user = places.directories(reader.client, Owner::User);
     let is_listed = |entry: &&Entry| {
         (entry.allows_models() || !rule.leaves_out_manual)
-            && (entry.document.manifest.paths.is_empty() || !rule.waits_for_paths)
+            && (!rule.waits_for_paths
+                || entry.document.manifest.paths.is_empty() && package_of(&entry.source).is_none())
     };
     let mut skills: Vec<OfferedSkill> = Vec::new();
     for entry in snapshot.entries().iter().filter(is_listed) {

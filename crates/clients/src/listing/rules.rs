@@ -10,6 +10,7 @@ const WHOLE: ListingRule = ListingRule {
     read_at: None,
     window: 200_000,
     budget: ListingBudget::Unlimited,
+    room: None,
     longest: None,
     cut_mark: None,
     written: str::to_owned,

@@ -12,7 +12,7 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// The part of a skill that the model gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownPart {
     /// All of it.
     Whole,
     /// The description up to this number of characters.
@@ -29,7 +29,7 @@ pub struct ListedSkill {
     /// The skill.
     pub skill: OfferedSkill,
     /// The part of it that the model gets.
-    pub shown: Shown,
+    pub shown: ShownPart,
     /// The text that the model gets; empty if there is nothing.
     pub text: String,
 }
@@ -38,9 +38,9 @@ impl ListedSkill {
     /// Returns the characters of the description that the model gets.
     pub fn characters(&self) -> usize {
         match self.shown {
-            Shown::Whole => self.skill.description.chars().count(),
-            Shown::Cut(characters) => characters,
-            Shown::NameOnly | Shown::Gone => 0,
+            ShownPart::Whole => self.skill.description.chars().count(),
+            ShownPart::Cut(characters) => characters,
+            ShownPart::NameOnly | ShownPart::Gone => 0,
         }
     }
 }
@@ -59,7 +59,7 @@ pub struct SimulatedListing {
 impl SimulatedListing {
     /// Returns the number of skills of which the model gets less than all.
     pub fn losses(&self) -> usize {
-        self.skills.iter().filter(|listed| listed.shown != Shown::Whole).count()
+        self.skills.iter().filter(|listed| listed.shown != ShownPart::Whole).count()
     }
 }
 
@@ -77,20 +77,16 @@ pub fn simulate(rule: &ListingRule, mut skills: Vec<OfferedSkill>) -> SimulatedL
     let text = |at: usize, description: &str| (rule.entry)(&skills[at], description);
     let whole =
         |at: usize| written[at].as_ref().map(|(description, _)| text(at, description)).unwrap_or_default();
-    let part = |fraction: f64| (rule.window as f64 * fraction) as usize;
+    let part = |fraction: f64| rule.room.unwrap_or((rule.window as f64 * fraction) as usize);
     let (budget, own, shown) = match rule.budget {
-        ListingBudget::Unlimited => (None, 0, vec![Shown::Whole; skills.len()]),
+        ListingBudget::Unlimited => (None, 0, vec![ShownPart::Whole; skills.len()]),
         ListingBudget::MostUsed(fraction, columns, reserved) => {
             let budget = part(fraction * columns[usize::from(rule.window < LARGE_WINDOW)] as f64);
             let line = |(name, length): &(usize, usize)| name + length + if *length == 0 { 3 } else { 5 };
             let own = own.iter().map(line).sum::<usize>() + reserved;
-            let sizes =
-                (0..skills.len()).map(|at| (text(at, "").width(), whole(at).width(), skills[at].uses));
-            (
-                Some((budget, "characters")),
-                own,
-                most_used(&sizes.collect::<Vec<_>>(), budget.checked_sub(own)),
-            )
+            let size = |at: usize| (text(at, "").width(), whole(at).width(), skills[at].uses);
+            let sizes: Vec<_> = (0..skills.len()).map(size).collect();
+            (Some((budget, "characters")), own, most_used(&sizes, budget.checked_sub(own)))
         }
         ListingBudget::Even(fraction) => {
             let budget = part(fraction).max(1);
@@ -112,25 +108,25 @@ pub fn simulate(rule: &ListingRule, mut skills: Vec<OfferedSkill>) -> SimulatedL
             let shown = (0..skills.len()).map(|at| {
                 let size = written[at].as_ref().map_or(0, |_| whole(at).chars().count() + 1);
                 left = left.and_then(|left| left.checked_sub(size));
-                if left.is_some() { Shown::Whole } else { Shown::NameOnly }
+                if left.is_some() { ShownPart::Whole } else { ShownPart::NameOnly }
             });
             (Some((characters, "characters")), 0, shown.collect())
         }
     };
     let listed = skills.iter().zip(&written).zip(shown).map(|((skill, written), shown)| {
         let Some((description, is_cut)) = written else {
-            return ListedSkill { skill: skill.clone(), shown: Shown::Gone, text: String::new() };
+            return ListedSkill { skill: skill.clone(), shown: ShownPart::Gone, text: String::new() };
         };
         let shown = match shown {
-            Shown::Whole if *is_cut => Shown::Cut(description.chars().count()),
+            ShownPart::Whole if *is_cut => ShownPart::Cut(description.chars().count()),
             shown => shown,
         };
         let text = match shown {
-            Shown::Whole => (rule.entry)(skill, description),
-            Shown::Cut(most) => (rule.entry)(skill, &description.chars().take(most).collect::<String>()),
-            Shown::NameOnly if matches!(rule.budget, ListingBudget::FirstCome(_)) => skill.name.clone(),
-            Shown::NameOnly => (rule.entry)(skill, ""),
-            Shown::Gone => String::new(),
+            ShownPart::Whole => (rule.entry)(skill, description),
+            ShownPart::Cut(most) => (rule.entry)(skill, &description.chars().take(most).collect::<String>()),
+            ShownPart::NameOnly if matches!(rule.budget, ListingBudget::FirstCome(_)) => skill.name.clone(),
+            ShownPart::NameOnly => (rule.entry)(skill, ""),
+            ShownPart::Gone => String::new(),
         };
         ListedSkill { skill: skill.clone(), shown, text }
     });
@@ -154,16 +150,16 @@ fn written(rule: &ListingRule, description: &str) -> Option<(String, bool)> {
 
 /// Returns what is shown in a room of `left` columns of skills, each with the columns of its name and of all
 /// of it, and the weight of its use. Names stay where there is no room.
-fn most_used(skills: &[(usize, usize, f64)], left: Option<usize>) -> Vec<Shown> {
+fn most_used(skills: &[(usize, usize, f64)], left: Option<usize>) -> Vec<ShownPart> {
     let names: usize = skills.iter().map(|(name, ..)| name + 1).sum();
     let mut left = left.and_then(|left| (left + 1).checked_sub(names));
     let mut order: Vec<usize> = (0..skills.len()).collect();
     order.sort_by(|a, b| skills[*b].2.total_cmp(&skills[*a].2));
-    let mut shown = vec![Shown::NameOnly; skills.len()];
+    let mut shown = vec![ShownPart::NameOnly; skills.len()];
     for at in order {
         let (name, whole, _) = skills[at];
         if let Some(rest) = left.and_then(|left| left.checked_sub(whole - name)) {
-            (left, shown[at]) = (Some(rest), Shown::Whole);
+            (left, shown[at]) = (Some(rest), ShownPart::Whole);
         }
     }
     shown
@@ -178,14 +174,14 @@ fn tokens(bytes: usize, characters: usize) -> usize {
 }
 
 /// Returns what is shown of each of `lines` within `budget` tokens.
-fn even(lines: &[Line], budget: usize) -> Vec<Shown> {
+fn even(lines: &[Line], budget: usize) -> Vec<ShownPart> {
     let names: usize = lines.iter().map(|(name, _)| tokens(*name, 0)).sum();
     let Some(mut left) = budget.checked_sub(names) else {
         let mut left = budget;
         let shown = |(name, _): &Line| {
             let rest = left.checked_sub(tokens(*name, 0));
             left = rest.unwrap_or(left);
-            rest.map_or(Shown::Gone, |_| Shown::NameOnly)
+            rest.map_or(ShownPart::Gone, |_| ShownPart::NameOnly)
         };
         return lines.iter().map(shown).collect();
     };
@@ -204,9 +200,9 @@ fn even(lines: &[Line], budget: usize) -> Vec<Shown> {
         }
     }
     let shown = |((_, all), (characters, _)): (&Line, &(usize, usize))| match *characters {
-        kept if kept == all.len() => Shown::Whole,
-        0 => Shown::NameOnly,
-        some => Shown::Cut(some),
+        kept if kept == all.len() => ShownPart::Whole,
+        0 => ShownPart::NameOnly,
+        some => ShownPart::Cut(some),
     };
     lines.iter().zip(&kept).map(shown).collect()
 }

@@ -4,6 +4,7 @@
 
 mod clients;
 mod roots;
+mod monorepo;
 mod packages;
 mod packs;
 mod plugins;
@@ -13,6 +14,7 @@ mod tests;
 pub use clients::{
     CANONICAL, CLIENT_DIRECTORIES, CLIENT_HOMES, ClientDirectories, ClientHome, UserDirectories,
 };
+pub use monorepo::{GENERATED, package_of};
 pub use packages::packages;
 pub use packs::packs;
 pub use plugins::{Plugin, is_plugin, plugin};

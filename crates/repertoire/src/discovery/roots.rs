@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::clients::{
     CANONICAL, CLIENT_DIRECTORIES, UserDirectories, VISIBLE_DIRECTORIES, VISIBLE_OF_PACKAGE,
 };
+use super::monorepo::package_roots;
 use crate::provider::fs::FsOptions;
 use crate::regular_file;
 
@@ -241,6 +242,14 @@ pub fn discover(input: &DiscoveryInput) -> Discovery {
     }
     if input.user {
         candidates.extend(user_candidates(input));
+    }
+    // Last, so that skills of packages take no name from others. Without a repository, or at home, other projects lie below.
+    let (directory, home) = (resolve(&input.working_directory), input.home.as_deref().map(resolve));
+    if let Some(repository) = repository_root(&directory, home.as_deref())
+        && input.project
+        && home.as_ref() != Some(&directory)
+    {
+        candidates.extend(package_roots(&directory, &repository));
     }
     Discovery::of(candidates)
 }

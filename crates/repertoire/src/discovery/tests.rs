@@ -296,3 +296,36 @@ fn roots_that_are_missing_still_become_providers() {
     let snapshot = pollster::block_on(registry.reload());
     assert_eq!(snapshot.entries()[0].qualified_name(), "same#2:a");
 }
+
+#[test]
+fn skills_of_packages_below_the_working_directory_come_last() {
+    let layout = Layout::new(&[
+        "home/.claude/skills",
+        "home/.git",
+        "home/repo/.git",
+        "home/repo/.claude/skills",
+        "home/repo/packages/web/.claude/skills",
+        "home/repo/packages/web/.agents/skills",
+        "home/repo/a/b/c/.agents/skills",
+        "home/repo/a/b/c/d/.agents/skills",
+        "home/repo/node_modules/x/.claude/skills",
+        "home/repo/build/.claude/skills",
+        "home/repo/.hidden/.claude/skills",
+        "home/repo/clone/.git",
+        "home/repo/clone/.claude/skills",
+        "home/plain/app/.claude/skills",
+    ]);
+    let (web, deep) = ("project:packages/web", "project:a/b/c/.agents/skills");
+    let of_web = [format!("{web}/.agents/skills"), format!("{web}/.claude/skills")];
+    let root = ["project:.claude/skills", "user:.claude/skills", &of_web[0], &of_web[1], deep];
+    assert_eq!(layout.labels("home/repo"), root);
+    assert_eq!(
+        layout.labels("home/repo/a/b"),
+        ["project:../../.claude/skills", "user:.claude/skills", deep, "project:a/b/c/d/.agents/skills"]
+    );
+    assert_eq!(layout.labels("home/plain"), ["user:.claude/skills"]);
+    assert_eq!(layout.labels("home"), ["user:.claude/skills"]);
+    let packages = root.map(crate::discovery::package_of);
+    assert_eq!(packages, [None, None, Some("packages/web"), Some("packages/web"), Some("a/b/c")]);
+    assert_eq!(crate::discovery::package_of("project:../../.claude/skills"), None);
+}

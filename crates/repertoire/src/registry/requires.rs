@@ -29,6 +29,13 @@ pub(crate) fn required(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> 
     manifest.requires.iter().filter(|id| !is_no_skill(id) || is_skill(id)).cloned().collect()
 }
 
+impl Snapshot {
+    /// Returns the names of the skills that `entry` requires.
+    pub fn required_by(&self, entry: &Entry) -> Vec<String> {
+        required(&entry.document.manifest, self)
+    }
+}
+
 /// Returns whether `id` is a program, a package or a phrase rather than the name of a skill.
 fn is_no_skill(id: &str) -> bool {
     let name = id.rsplit(':').next().unwrap_or_default();

@@ -12,6 +12,7 @@ use repertoire_model::scope::Scope;
 use repertoire_model::{Diagnostic, Document, Policy, RuleId, Severity, SkillName, Standing, State, text};
 
 use super::visible_cache::VisibleCache;
+use crate::discovery::package_of;
 use crate::event::Event;
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -149,9 +150,10 @@ impl Entry {
         self.state == State::Active && self.allows_models()
     }
 
-    /// Returns `true` if one of the globs in its `paths` matches one of `files`.
+    /// Returns `true` if one of the globs in its `paths` matches one of `files`, or one of them is in its package.
     pub fn is_about(&self, files: &FileMatcher) -> bool {
         files.matches_any(&self.document.manifest.paths)
+            || package_of(&self.source).is_some_and(|package| files.matches_any(&[format!("{package}/")]))
     }
 
     /// Returns `true` if the skill's author allows models to invoke it, and does not keep it for people.

@@ -14,6 +14,7 @@ pub(crate) mod versions;
 pub(crate) mod switch;
 pub(crate) mod search;
 pub(crate) mod catalog;
+pub(crate) mod listing;
 pub(crate) mod proposals;
 pub(crate) mod events;
 pub(crate) mod sessions;

@@ -7,15 +7,15 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router};
 use repertoire_app::view::{
-    CatalogView, ExplanationView, ProposalDetailView, ProposalListView, ProposalView, RollbackView,
-    SearchView, SkillDetailView, UpdateView, VersionDiffView, VersionListView,
+    CatalogView, ExplanationView, ListingView, ProposalDetailView, ProposalListView, ProposalView,
+    RollbackView, SearchView, SkillDetailView, UpdateView, VersionDiffView, VersionListView,
 };
 use serde_json::Value;
 
 use super::error::ApiError;
 use super::request::{Answer, JsonBody, Params, PathParams};
 use super::route::Route;
-use super::{catalog, changes, events, explain, health, openapi, overview};
+use super::{catalog, changes, events, explain, health, listing, openapi, overview};
 use super::{proposals, search, sessions, skill, skills, switch, update, versions};
 use crate::dashboard::RequestContext;
 use crate::publish::{PublishAnswer, PublishQuery};
@@ -139,6 +139,8 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             (ctx, query query: search::SearchQuery) -> SearchView = search::search(&ctx, query)),
         route!(get "/api/v1/catalog" "getCatalog" [400, 404] "The catalog for an agent, a budget, a task and a format",
             (ctx, query query: catalog::CatalogQuery) -> CatalogView = catalog::catalog(&ctx, &query)),
+        route!(get "/api/v1/listings" "listListings" [400] "The skills that clients read from files, as they list them to their models",
+            (ctx, query query: listing::ListingsQuery) -> Vec<ListingView> = listing::listings(&ctx, query)),
         route!(get "/api/v1/proposals" "listProposals" [400, 503] "Changes of skills that agents and people propose",
             (ctx, query query: proposals::ProposalsQuery) -> ProposalListView = proposals::list(&ctx, &query)),
         route!(get "/api/v1/proposals/{id}" "getProposal" [400, 404, 503] "A proposal with its change and its findings",

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use askama::Template;
 use axum::Extension;
-use repertoire_app::view::ProposalView;
+use repertoire_app::view::{ListingView, ProposalView};
 
 use super::events::known_skills;
 use super::page::{self, Page};
@@ -12,6 +12,7 @@ use super::text::{self, NumberText, TimeText};
 use super::{chart, url};
 use crate::api::events::{self, EventRecord, EventsQuery};
 use crate::api::health::{self, Health};
+use crate::api::listing::{self, ListingsQuery};
 use crate::api::overview::{self, Overview};
 use crate::api::proposals::{self, ProposalsQuery};
 use crate::dashboard::RequestContext;
@@ -32,6 +33,7 @@ struct OverviewPage {
     health: Health,
     events: Vec<EventRecord>,
     proposals: Vec<ProposalView>,
+    listings: Vec<ListingView>,
     /// The skills among those of the events that have a page.
     known: HashSet<String>,
 }
@@ -66,7 +68,8 @@ pub(super) async fn get(Extension(ctx): Extension<RequestContext>) -> page::Page
     let events = events::list(&ctx, &query).await.map(|list| list.events).unwrap_or_default();
     let query = ProposalsQuery { limit: Some(PROPOSALS), ..ProposalsQuery::default() };
     let proposals = proposals::list(&ctx, &query).await.map(|list| list.proposals).unwrap_or_default();
+    let listings = listing::listings(&ctx, ListingsQuery::default()).await?;
     let page = Page::new(&ctx, "overview", "Overview").await;
     let known = known_skills(&ctx, &events);
-    page::html(&OverviewPage { page, overview, health, events, proposals, known })
+    page::html(&OverviewPage { page, overview, health, events, proposals, listings, known })
 }

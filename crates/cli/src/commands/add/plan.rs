@@ -1,6 +1,9 @@
 //! Compares the chosen skills with the installed ones.
 
+use std::collections::BTreeMap;
+
 use repertoire::change::read_installed;
+use repertoire_model::SkillName;
 use repertoire_sources::{
     Change, FetchedTree, FoundSkill, Installation, Lock, LockedSkill, SkillChange, Source,
 };
@@ -14,6 +17,8 @@ pub(super) struct Plan<'a> {
     pub(super) skills: Vec<(&'a FoundSkill, SkillPresence)>,
     /// The change that adds them.
     pub(super) change: Change,
+    /// The skills that come along, each with the one that requires it.
+    pub(super) required: BTreeMap<SkillName, SkillName>,
 }
 
 /// The relation of a skill of the source to the installed skill of its name.
@@ -32,20 +37,19 @@ impl Plan<'_> {
     }
 }
 
-/// Plans to add `chosen`; fails if one of them cannot be added.
+/// Plans to add `chosen`, each from its source; fails if one of them cannot be added.
 pub(super) fn plan<'a>(
     installation: &Installation,
-    tree: &FetchedTree,
-    chosen: &[&'a FoundSkill],
+    chosen: &[(&FetchedTree, &'a FoundSkill)],
 ) -> Result<Plan<'a>, CliError> {
     let lock = Lock::read(&installation.lock)?;
-    let mut plan = Plan { skills: Vec::new(), change: Change::default() };
-    for (number, skill) in chosen.iter().enumerate() {
+    let mut plan = Plan { skills: Vec::new(), change: Change::default(), required: BTreeMap::new() };
+    for (number, (tree, skill)) in chosen.iter().enumerate() {
         if let Some(fault) = &skill.fault {
             return Err(CliError::no(format!("`{}` cannot be added: {fault}", skill.name))
                 .hint("nothing was added; choose other skills with --skill"));
         }
-        if let Some(other) = chosen[..number].iter().find(|other| other.name == skill.name) {
+        if let Some((_, other)) = chosen[..number].iter().find(|(_, other)| other.name == skill.name) {
             return Err(CliError::no(format!(
                 "two skills of the source are called `{}`: {} and {}",
                 skill.name, other.path, skill.path

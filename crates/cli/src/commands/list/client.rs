@@ -2,7 +2,6 @@
 
 use repertoire_app::listing::listing;
 use repertoire_app::view::{ListedSkillView, ListingView};
-use repertoire_clients::Client;
 use repertoire_model::text::{count, one_line};
 
 use crate::error::CliError;
@@ -21,9 +20,7 @@ pub(super) fn write(
     window: Option<u32>,
 ) -> Result<Exit, CliError> {
     let library = workspace.inspect(workspace.settings.policy.clone());
-    let window = window.and_then(|tokens| usize::try_from(tokens).ok());
-    let id = Client::named(name).map_or(name, |client| client.id);
-    let listing = listing(workspace, &library, id, window);
+    let listing = listing(workspace, &library, name, window);
     let listing = listing.ok_or_else(|| CliError::no(format!("the listing of {name} is not known")))?;
     if ui.is_json() {
         ui.write_json(&listing)?;
@@ -77,6 +74,9 @@ fn summary(listing: &ListingView) -> String {
     let budget = listing.budget.zip(listing.unit).map(|(budget, unit)| {
         format!("; it has room for {budget} {unit} in a window of {window} tokens, of which its own skills take {own}")
     });
+    let settings = listing.settings.iter().map(|setting| format!("; {setting}")).collect::<String>();
     let (whole, budget) = (count(*whole, "skill"), budget.unwrap_or_default());
-    format!("{title} {version} gets {whole} whole{losses}, in {tokens} tokens of every session{budget}")
+    format!(
+        "{title} {version} gets {whole} whole{losses}, in {tokens} tokens of every session{budget}{settings}"
+    )
 }
