@@ -147,11 +147,12 @@ impl ClientListing {
         advice
     }
 
-    /// Returns a few skills, the least used and longest, and the characters of descriptions that the others
-    /// gain without them.
-    fn obsolete(&self, listing: &SimulatedListing) -> (BTreeSet<&str>, usize) {
+    /// Returns a few skills of which `listing` shows the description, the least used and longest, and the
+    /// characters of descriptions that the others gain without them.
+    fn obsolete<'l>(&self, listing: &'l SimulatedListing) -> (BTreeSet<&'l str>, usize) {
         let length = |skill: &OfferedSkill| skill.description.len() + 2 * skill.name.len();
-        let mut candidates: Vec<&OfferedSkill> = self.skills.iter().collect();
+        let shown = listing.skills.iter().filter(|listed| listed.characters() > 0);
+        let mut candidates: Vec<&OfferedSkill> = shown.map(|listed| &listed.skill).collect();
         candidates.sort_by(|a, b| a.uses.total_cmp(&b.uses).then(length(b).cmp(&length(a))));
         let (mut names, mut gained) = (BTreeSet::new(), 0);
         for skill in candidates.into_iter().take(MAX_NAMED) {
@@ -196,4 +197,31 @@ fn weights(settings: &Value) -> BTreeMap<String, f64> {
         Some((name.clone(), counter["usageCount"].as_f64()? * rest))
     };
     settings["skillUsage"].as_object().into_iter().flatten().filter_map(weight).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skills_whose_description_is_shown_are_switched_off() {
+        let skill = |number: usize| OfferedSkill {
+            name: format!("skill-{number:03}"),
+            library_name: format!("skill-{number:03}"),
+            // The longest are listed last, by their names alone.
+            description: "x".repeat(200 + number),
+            path: format!("/skills/{number}/SKILL.md").into(),
+            is_users: true,
+            uses: 0.0,
+        };
+        let client = CLIENTS.iter().find(|client| client.id == "claude-code").unwrap();
+        let rule = ListingRule { window: 200_000, ..*client.listing.unwrap() };
+        let listing = ClientListing { client, rule, skills: (0..120).map(skill).collect() };
+        let simulated = simulate(&listing.rule, listing.skills.clone());
+        let (names, gained) = listing.obsolete(&simulated);
+        assert!(gained > 0, "{names:?}");
+        let is_shown =
+            |name: &&str| simulated.skills.iter().any(|it| it.skill.name == **name && it.characters() > 0);
+        assert!(names.iter().all(is_shown), "{names:?}");
+    }
 }

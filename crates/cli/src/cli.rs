@@ -1,5 +1,6 @@
 //! The command line. Every doc comment here is help text.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -152,7 +153,7 @@ pub(crate) fn parse() -> Cli {
     });
     parsed.unwrap_or_else(|error| {
         // Some clients discard a prompt whose hook fails; for a client without a name it is silent.
-        if env::arguments().get(1).is_some_and(|word| word == "hook") && error.use_stderr() {
+        if runs_hook(&env::arguments()) && error.use_stderr() {
             return Cli::parse_from(["rep", "hook", ""]);
         }
         let error = old_words::with_command(error, &env::arguments(), &command());
@@ -164,6 +165,12 @@ pub(crate) fn parse() -> Cli {
         }
         error.exit()
     })
+}
+
+/// Returns `true` if the first command among `words` is `hook`, whatever is wrong with them.
+fn runs_hook(words: &[OsString]) -> bool {
+    let rep = command();
+    words.iter().skip(1).find(|word| rep.find_subcommand(word).is_some()).is_some_and(|word| word == "hook")
 }
 
 /// Returns `error` as an error of this program.

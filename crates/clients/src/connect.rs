@@ -15,4 +15,4 @@ pub use plan::{ConnectAction, ConnectOptions, ConnectPlan, ConnectStep, plan, re
 pub use server::{ServerOptions, server};
 
 pub(crate) use own_entries::is_program_name;
-pub(crate) use plan::{broken, file_at};
+pub(crate) use plan::{REPAIR, broken, file_at};

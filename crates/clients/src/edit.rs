@@ -3,6 +3,7 @@
 //! The result is parsed again and must mean exactly what was wanted; otherwise nothing is written.
 
 mod json;
+mod list;
 mod one_line;
 mod text;
 mod toml;
@@ -17,6 +18,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::list::edit_list;
 pub use self::text::EditFault;
 pub(crate) use self::text::Spot;
 use self::text::split_bom;

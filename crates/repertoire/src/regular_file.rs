@@ -1,7 +1,7 @@
 //! Reads regular files of bounded size, never a pipe or a device.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 /// Returns the bytes of the regular file at `path`, following links.
@@ -9,6 +9,13 @@ use std::path::Path;
 /// It never waits for a pipe or a device, and never reads more than `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_opened(open(path, true)?, most)
+}
+
+/// Returns the last `most` bytes of the regular file at `path`, or all of a smaller one; otherwise as [`read`].
+pub fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = open(path, true)?;
+    file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(most)))?;
+    read_opened(file, most)
 }
 
 /// Returns the bytes of the regular file at `path`, which may not be a symbolic link; otherwise as [`read`].
@@ -61,6 +68,8 @@ mod tests {
         std::fs::write(&file, "12345").unwrap();
         assert_eq!(read(&file, 5).unwrap(), b"12345");
         assert_eq!(read(&file, 4).unwrap_err().to_string(), "it is larger than 4 bytes");
+        assert_eq!(read_end(&file, 6).unwrap(), b"12345");
+        assert_eq!(read_end(&file, 2).unwrap(), b"45");
         assert!(read(directory.path(), 5).is_err());
         assert_eq!(read(&directory.path().join("none"), 5).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
@@ -77,6 +86,7 @@ mod tests {
         for path in [&pipe, &link] {
             assert_eq!(read(path, 5).unwrap_err().to_string(), "it is not a regular file");
         }
+        assert!(read_end(&pipe, 5).is_err() && read_end(&link, 5).is_err());
         assert_eq!(read_no_follow(&link, 5).unwrap_err().to_string(), "it is a symbolic link");
         assert_eq!(read_no_follow(&pipe, 5).unwrap_err().to_string(), "it is not a regular file");
     }

@@ -38,7 +38,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     // The lock covers reading and writing, unless a person is asked in between, who must not block others.
     let lock = site.as_ref().filter(|_| args.yes).map(ChangeSite::begin).transpose()?;
     let mut plans = if args.hooks {
-        hook::plan(&places, &chosen, &server, options.owner, options.action)
+        hook::plan(&places, &chosen, &server, options.owner)
     } else {
         connect::plan(&places, &ours, &chosen, &server, &options)
     };

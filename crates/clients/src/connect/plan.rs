@@ -134,7 +134,7 @@ pub fn removal(places: &Places, connection: &Connection) -> Result<PathStep, Err
     let client = connection.client;
     let spot = Spot { table: client.table, name: &connection.name };
     let after = edit::remove(client.format, before.as_deref().unwrap_or_default(), spot);
-    let after = Some(after.map_err(|fault| broken(client, &path, fault))?);
+    let after = Some(after.map_err(|fault| broken(&path, &fault, REPAIR))?);
     Ok(PathStep::UserFile(FileStep { path, before, after }))
 }
 
@@ -188,7 +188,8 @@ impl Planner<'_> {
     /// Returns the step that puts the entry of `client` into the file at `path`, which holds `text`.
     fn connect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, Error> {
         let spot = self.spot(client);
-        let broken = |fault| broken(client, path, fault);
+        let repair = format!("repair it, or add by hand what a dry run of `rep connect {}` shows", client.id);
+        let broken = |fault| broken(path, &fault, &repair);
         let source = text.as_deref().unwrap_or_default();
         let existing = edit::read(client.format, source, spot).map_err(broken)?;
         if existing.as_ref().is_some_and(|entry| !self.ours.has(client, spot.name, entry)) {
@@ -246,11 +247,13 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the error about the file at `path`, which cannot be edited.
-pub(crate) fn broken(client: &Client, path: &Path, fault: EditFault) -> Error {
+/// The advice about a file that cannot be edited.
+pub(crate) const REPAIR: &str = "repair it, then run this again";
+
+/// Returns the error about the file at `path`, which cannot be edited, with advice to `repair` it.
+pub(crate) fn broken(path: &Path, fault: &EditFault, repair: &str) -> Error {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
-    Error::refused(format!("{} is left alone{line}: {}", path.display(), fault.message))
-        .hint(format!("repair it, or add by hand what a dry run of `rep connect {}` shows", client.id))
+    Error::refused(format!("{} is left alone{line}: {}", path.display(), fault.message)).hint(repair)
 }
 
 fn no_file(client: &Client, owner: Owner) -> Error {

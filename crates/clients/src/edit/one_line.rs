@@ -67,7 +67,7 @@ fn is_plain_line(text: &str, object: &Object<'_>) -> bool {
 }
 
 /// Returns `value` with blanks behind colons.
-fn spaced(value: &Value) -> String {
+pub(super) fn spaced(value: &Value) -> String {
     match value {
         Value::Object(map) => {
             let properties =

@@ -88,7 +88,7 @@ pub(crate) fn restore_value(
 }
 
 /// Puts `value` at `path`, or removes what is there, and returns what was there.
-fn set_in(
+pub(super) fn set_in(
     document: &mut Map<String, Value>,
     path: &[&str],
     value: Option<Value>,
@@ -105,11 +105,11 @@ fn set_in(
     })
 }
 
-fn not_editable() -> EditFault {
+pub(super) fn not_editable() -> EditFault {
     EditFault::of("it is written in a way that is not edited for you")
 }
 
-fn verified(bom: &str, after: String, expect: &Map<String, Value>) -> Result<String, EditFault> {
+pub(super) fn verified(bom: &str, after: String, expect: &Map<String, Value>) -> Result<String, EditFault> {
     match json::parse(&after) {
         Ok(found) if found == *expect => Ok(format!("{bom}{after}")),
         _ => Err(not_editable()),

@@ -6,26 +6,17 @@ use repertoire::change::{FileStep, PathStep, check_user_file};
 use serde_json::{Map, Value, json};
 
 use super::rule::{COMPACTION, HookRule};
-use crate::connect::{ConnectAction, ConnectPlan, ConnectStep, broken, file_at, is_program_name};
+use crate::connect::{ConnectPlan, ConnectStep, REPAIR, broken, file_at, is_program_name};
 use crate::edit::{self, EditFault};
 use crate::{CLIENTS, Client, Error, Format, Owner, Places, SERVE, Server, paths};
 
 /// Plans the hooks of each of `clients`, which run the program of `server` with its options; one that fails
 /// does not keep the others from it.
-pub fn plan(
-    places: &Places,
-    clients: &[&'static Client],
-    server: &Server,
-    owner: Owner,
-    action: ConnectAction,
-) -> Vec<ConnectPlan> {
+pub fn plan(places: &Places, clients: &[&'static Client], server: &Server, owner: Owner) -> Vec<ConnectPlan> {
     let plan = |client: &&'static Client| {
         let (client, command) = (*client, command(server, client));
-        let found = file(places, client, owner).and_then(|(rule, path)| {
-            // Nothing but the hooks is printed, so no file is read.
-            let is_shown = action == ConnectAction::Show;
-            Ok((rule, if is_shown { (path, None) } else { file_at(places, owner, &path)? }))
-        });
+        let found =
+            file(places, client, owner).and_then(|(rule, path)| Ok((rule, file_at(places, owner, &path)?)));
         let path = found.as_ref().map(|(_, (path, _))| path.clone()).unwrap_or_default();
         let step = found.and_then(|(rule, file)| step(client, rule, file, &command));
         let note = client.hooks.and_then(|rule| rule.note.map(str::to_owned));
@@ -48,7 +39,7 @@ pub fn removal(
         let (own, before) = file_at(places, owner, &own)?;
         if own == paths::resolved(path) {
             let after = edited(client, rule, before.as_deref().unwrap_or_default(), None);
-            let after = Some(after.map_err(|fault| broken(client, &own, fault))?);
+            let after = Some(after.map_err(|fault| broken(&own, &fault, REPAIR))?);
             return Ok(Some(PathStep::UserFile(FileStep { path: own, before, after })));
         }
     }
@@ -77,7 +68,7 @@ fn step(
 ) -> Result<ConnectStep, Error> {
     let source = before.as_deref().unwrap_or_default();
     let mut after =
-        edited(client, rule, source, Some(command)).map_err(|fault| broken(client, &path, fault))?;
+        edited(client, rule, source, Some(command)).map_err(|fault| broken(&path, &fault, REPAIR))?;
     if after == source {
         return Ok(ConnectStep::Already);
     }
@@ -90,7 +81,7 @@ fn step(
 fn command(server: &Server, client: &Client) -> String {
     let Server::Stdio { command, args, .. } = server else { return String::new() };
     let options = args.iter().skip(SERVE.len()).map(String::as_str);
-    let is_plain = |word: &str| word.chars().all(|c| c.is_alphanumeric() || "-_./:+@\\".contains(c));
+    let is_plain = |word: &str| word.chars().all(|c| c.is_alphanumeric() || "-_./:+@".contains(c));
     let words = [command.as_str(), "hook", client.id].into_iter().chain(options);
     let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
     let words = words.map(|word| if is_plain(word) { word.to_owned() } else { quoted(word) });
@@ -103,7 +94,9 @@ fn items(rule: &HookRule, command: &str) -> Vec<(&'static str, Value)> {
     let group = json!({ "hooks": [{ "type": "command", "command": command, "timeout": timeout }] });
     let mut after_compaction = group.clone();
     after_compaction["matcher"] = COMPACTION.into();
-    let flat = json!({ "type": "command", "bash": command, "powershell": command, "timeoutSec": timeout });
+    // PowerShell runs a quoted path only behind `&`.
+    let powershell = if command.starts_with('\'') { format!("& {command}") } else { command.to_owned() };
+    let flat = json!({ "type": "command", "bash": command, "powershell": powershell, "timeoutSec": timeout });
     let prompt = (rule.prompt, if rule.is_flat { flat } else { group });
     std::iter::once(prompt).chain(rule.session_start.map(|event| (event, after_compaction))).collect()
 }
@@ -111,18 +104,26 @@ fn items(rule: &HookRule, command: &str) -> Vec<(&'static str, Value)> {
 /// Returns `text` with hooks that run `command`, or without any; other hooks of this program go.
 fn edited(client: &Client, rule: &HookRule, text: &str, command: Option<&str>) -> Result<String, EditFault> {
     let mut text = text.to_owned();
+    let is_ours = |hook: &Value| is_ours(client, hook);
+    let has_ours = |item: &&Value| is_ours(item) || item[GROUP].as_array().into_iter().flatten().any(is_ours);
     for (event, item) in items(rule, command.unwrap_or_default()) {
         let document = edit::parse(Format::Json, &text)?;
+        let path = ["hooks", event];
         let list = document.get("hooks").and_then(|hooks| hooks.get(event));
-        let before = match list.map(Value::as_array) {
+        let ours: Option<Vec<&Value>> = match list.map(Value::as_array) {
             Some(None) => return Err(EditFault::of(format!("`hooks.{event}` is not a list"))),
-            list => list.flatten().cloned().unwrap_or_default(),
+            list => list.flatten().map(|items| items.iter().filter(has_ours).collect()),
         };
-        let mut after: Vec<Value> = before.iter().filter(|item| !is_ours(client, item)).cloned().collect();
-        after.extend(command.map(|_| item));
-        if after != before {
-            text = edit::set_value(&text, &["hooks", event], &Value::Array(after))?.text;
-        }
+        let added = command.map(|_| &item);
+        text = match (ours, added) {
+            (None, Some(added)) => edit::set_value(&text, &path, &json!([added]))?.text,
+            (Some(ours), added) if ours != Vec::from_iter(added) => {
+                let after = edit::edit_list(&text, &path, GROUP, &is_ours, added)?;
+                // A list that is empty without the hook was made for it.
+                edit::restore_value(&after, &path, &json!([]), None, 1)?.unwrap_or(after)
+            }
+            _ => text,
+        };
         if command.is_some() && rule.is_flat && !document.contains_key("version") {
             text = edit::set_value(&text, &["version"], &json!(1))?.text;
         }
@@ -130,22 +131,20 @@ fn edited(client: &Client, rule: &HookRule, text: &str, command: Option<&str>) -
     Ok(text)
 }
 
-/// Returns `true` if all commands of `item` are `rep hook CLIENT`.
-fn is_ours(client: &Client, item: &Value) -> bool {
-    let commands: Vec<&str> = match item["hooks"].as_array() {
-        Some(hooks) => hooks.iter().filter_map(|hook| hook["command"].as_str()).collect(),
-        None => item["bash"].as_str().into_iter().collect(),
-    };
-    let is_hook = |command: &&str| {
-        let Some((program, _)) = command.split_once(&format!(" hook {}", client.id)) else { return false };
-        is_program_name(program.trim_matches(['\'', '"']))
-    };
-    !commands.is_empty() && commands.iter().all(is_hook)
+/// The list of commands in an item that is a group.
+const GROUP: &str = "hooks";
+
+/// Returns `true` if the command of `hook` is `rep hook CLIENT`.
+fn is_ours(client: &Client, hook: &Value) -> bool {
+    let command = hook["command"].as_str().or_else(|| hook["bash"].as_str()).unwrap_or_default();
+    let program = command.split_once(&format!(" hook {}", client.id)).map(|(program, _)| program);
+    program.is_some_and(|program| is_program_name(program.trim_matches(['\'', '"'])))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Environment;
 
     fn client(id: &str) -> (&'static Client, &'static HookRule) {
         let client = Client::named(id).unwrap();
@@ -167,6 +166,77 @@ mod tests {
             |text: &str| edit::parse(Format::Json, text).unwrap()["hooks"]["UserPromptSubmit"].clone();
         assert_eq!(meaning(&back), meaning(before));
         assert!(back.contains("// Mine."), "{back}");
+    }
+
+    #[test]
+    fn comments_and_layout_in_a_list_stay() {
+        let (claude, rule) = client("claude");
+        let list = "[\n      // Logs.\n      {\"hooks\": [{\"type\": \"command\",   \"command\": \"./log\"}]} // mine\n    ]";
+        let before = format!("{{\n  \"hooks\": {{\n    \"UserPromptSubmit\": {list}\n  }}\n}}\n");
+        let after = edited(claude, rule, &before, Some("rep hook claude-code")).unwrap();
+        assert!(after.contains("// Logs.") && after.contains("\"command\",   \"command\""), "{after}");
+        let changed = after.replace("// Logs.", "// Writes a log.");
+        let back = edited(claude, rule, &changed, None).unwrap();
+        assert_eq!(back, before.replace("// Logs.", "// Writes a log."));
+        // Lists that were made go, and a list that was there does not.
+        let after = edited(claude, rule, "{\"a\": 1}", Some("rep hook claude-code")).unwrap();
+        assert_eq!(edited(claude, rule, &after, None).unwrap(), "{\"a\": 1}");
+        let empty = "{\"hooks\": {\"UserPromptSubmit\": []}}";
+        assert_eq!(edited(claude, rule, empty, None).unwrap(), empty);
+    }
+
+    #[test]
+    fn a_hook_in_a_group_with_another_command_is_not_registered_twice() {
+        let (claude, rule) = client("claude");
+        let mixed = "{\"hooks\": {\"UserPromptSubmit\": [{\"hooks\": [{\"command\": \"./log\"}, {\"command\": \"rep hook claude-code\"}]}]}}";
+        let after = edited(claude, rule, mixed, Some("rep hook claude-code")).unwrap();
+        let prompt = edit::parse(Format::Json, &after).unwrap()["hooks"]["UserPromptSubmit"].to_string();
+        assert_eq!((prompt.matches("rep hook").count(), prompt.matches("./log").count()), (1, 1), "{after}");
+        assert_eq!(edited(claude, rule, &after, Some("rep hook claude-code")).unwrap(), after);
+        assert!(edited(claude, rule, mixed, None).unwrap().contains("./log"));
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_read_and_a_link_that_leads_nowhere_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let places =
+            Places::new(Environment { home: Some(home.path().to_owned()), ..Environment::new(home.path()) });
+        let server = stdio("rep");
+        let planned = || plan(&places, &[client("claude").0], &server, Owner::User).remove(0);
+        let path = home.path().join(".claude/settings.json");
+        std::fs::create_dir(home.path().join(".claude")).unwrap();
+        std::fs::write(&path, "{}\n").unwrap();
+        let found = planned();
+        assert!(matches!(&found.step, Ok(ConnectStep::Write { before: Some(text), .. }) if text == "{}\n"));
+        assert_eq!(found.entry["command"], "rep hook claude-code --root '/a b'");
+        std::fs::write(&path, "{").unwrap();
+        let hints = planned().step.unwrap_err().hints().join(" ");
+        assert!(hints.contains("run this again"), "{hints}");
+        #[cfg(unix)]
+        {
+            std::fs::remove_file(&path).unwrap();
+            std::os::unix::fs::symlink("nowhere", &path).unwrap();
+            assert!(planned().step.unwrap_err().to_string().contains("leads nowhere"));
+        }
+    }
+
+    fn stdio(program: &str) -> Server {
+        let args = [&SERVE[..], &["--root", "/a b"]].concat().into_iter().map(str::to_owned).collect();
+        Server::Stdio { command: program.to_owned(), path: program.to_owned(), args }
+    }
+
+    #[test]
+    fn words_with_unusual_characters_are_quoted() {
+        let claude = client("claude").0;
+        let line = |program: &str| command(&stdio(program), claude);
+        assert_eq!(line("/opt/rep-1.0/rep"), "/opt/rep-1.0/rep hook claude-code --root '/a b'");
+        let windows = line(r"C:\Users\me\rep.exe");
+        assert_eq!(windows, r"'C:\Users\me\rep.exe' hook claude-code --root '/a b'");
+        assert!(is_ours(claude, &json!({"command": windows})));
+        assert!(line("/it's/rep").starts_with(r"'/it'\''s/rep' hook"));
+        let (copilot, rule) = client("copilot");
+        let flat = items(rule, &command(&stdio(r"C:\rep.exe"), copilot)).remove(0).1;
+        assert!(flat["powershell"].as_str().unwrap().starts_with(r"& 'C:\rep.exe' hook copilot"), "{flat}");
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::error::{CliError, not_written, report_to_person};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 
-/// Shows `plans`, and carries them out if that is wanted; `--dry-run` only shows the entries.
+/// Shows `plans`, and carries them out if that is wanted; `--dry-run` only shows the entries, or the change of
+/// the hooks.
 pub(super) fn run(
     ui: &mut Ui,
     site: Option<&ChangeSite>,
@@ -26,9 +27,9 @@ pub(super) fn run(
     for plan in &plans {
         let Ok(ConnectStep::Write { before, after }) = &plan.step else { continue };
         let path = plan.path.display().to_string();
-        if !args.dry_run {
+        if args.hooks || !args.dry_run {
             ui.write_diff(&path, before.as_deref(), after)?;
-            files += 1;
+            files += usize::from(!args.dry_run);
         } else if !ui.is_json() {
             let heading = format!("# {}: {path}", plan.client.title());
             ui.write_planned(Some(Style::Heading), &heading)?;

@@ -53,10 +53,11 @@ pub(super) fn write(
             ConnectState::Planned | ConnectState::Failed => {}
         }
     }
+    let purpose = if args.hooks { "to run the hooks" } else { "to see the skills" };
     match outcomes.iter().filter(|outcome| outcome.state == ConnectState::Connected).count() {
         0 => {}
-        1 => ui.hint("restart the client to see the skills")?,
-        _ => ui.hint("restart the clients to see the skills")?,
+        1 => ui.hint(&format!("restart the client {purpose}"))?,
+        _ => ui.hint(&format!("restart the clients {purpose}"))?,
     }
     Ok(())
 }
@@ -67,6 +68,10 @@ fn write_json(
     args: &ConnectArgs,
     outcomes: &[ConnectOutcome],
 ) -> Result<(), CliError> {
+    if args.hooks {
+        // Each entry has a command of its own.
+        return Ok(ui.write_json(&json!({ "scope": args.owner().as_str(), "clients": outcomes }))?);
+    }
     let (command, words, url) = match server {
         Server::Stdio { command, args, .. } => (Some(command.as_str()), args.as_slice(), None),
         Server::Http { url, .. } => (None, [].as_slice(), Some(url.as_str())),
