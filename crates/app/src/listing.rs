@@ -216,7 +216,8 @@ mod tests {
         };
         let client = CLIENTS.iter().find(|client| client.id == "claude-code").unwrap();
         let rule = ListingRule { window: 200_000, ..*client.listing.unwrap() };
-        let listing = ClientListing { client, rule, skills: (0..120).map(skill).collect() };
+        let skills = (0..120).map(skill).collect();
+        let listing = ClientListing { client, rule, settings: Vec::new(), skills };
         let simulated = simulate(&listing.rule, listing.skills.clone());
         let (names, gained) = listing.obsolete(&simulated);
         assert!(gained > 0, "{names:?}");
