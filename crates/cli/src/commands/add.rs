@@ -145,7 +145,7 @@ fn fetch_and_add(
         let sources: Vec<&SourceSkills> = others.iter().chain([&source]).collect();
         required = requires::required(&library, &sources, &chosen);
     }
-    let required = requires::agreed(ui, args, required)?;
+    let required = requires::agreed(ui, (args.yes, args.no_requires), required)?;
     let found = required.iter().filter_map(|it| it.found);
     let all: Vec<_> = chosen.iter().map(|skill| (tree, *skill)).chain(found.clone()).collect();
     let mut plan = plan::plan(&installation, &all)?;

@@ -1,10 +1,9 @@
 //! Skills of packages below the working directory, as Claude Code reads them when it works on files of the package.
 
 use std::fs::{DirEntry, read_dir};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::clients::CANONICAL;
-use super::{Root, Tier};
 use crate::provider::fs::ScanLimits;
 
 /// The directories of a package that hold skills.
@@ -13,16 +12,16 @@ const DIRECTORIES: [&str; 2] = [CANONICAL, ".claude/skills"];
 /// The number of levels below the working directory that are searched.
 const MAX_DEPTH: usize = 3;
 
-/// The most directories that are searched, and entries of each that are read, because every command does it. Near ones
-/// come first.
+/// The most directories that are searched, and entries of a level that are read: every command does it. Near ones come first.
 const MAX_DIRECTORIES: usize = 1_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// Directories of files that no one works on, beside others that are never searched for skills.
 pub const GENERATED: [&str; 5] = ["__pycache__", "build", "dist", "vendor", "venv"];
 
 /// Returns the directories of skills in packages below `working_directory`, which lies in `repository`: nearest first,
-/// labelled with their path in the repository. Links are not followed, and other repositories are left out.
-pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<Root> {
+/// each with a label that has its path in the repository. Links are not followed, and other repositories are left out.
+pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<(String, PathBuf)> {
     let limits = ScanLimits::default();
     let is_searched = |entry: &DirEntry| {
         let (name, is_directory) = (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -30,9 +29,8 @@ pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<
     };
     let (mut roots, mut room, mut level) = (Vec::new(), MAX_DIRECTORIES, vec![working_directory.to_owned()]);
     for _ in 0..MAX_DEPTH {
-        let read =
-            level.iter().map(|directory| read_dir(directory).into_iter().flatten().take(MAX_DIRECTORIES));
-        level = read.flatten().flatten().filter(is_searched).map(|entry| entry.path()).collect();
+        let entries = level.iter().flat_map(read_dir).flatten().flatten().take(MAX_ENTRIES);
+        level = entries.filter(is_searched).map(|entry| entry.path()).collect();
         level.sort_unstable();
         level.truncate(room);
         room -= level.len();
@@ -41,8 +39,7 @@ pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<
             let label =
                 package.strip_prefix(repository).unwrap_or(package).to_string_lossy().replace('\\', "/");
             let root = |name: &str| (format!("project:{label}/{name}"), package.join(name));
-            let found = DIRECTORIES.map(root).into_iter().filter(|(_, path)| path.is_dir());
-            roots.extend(found.map(|(label, path)| Root { label, path, tier: Tier::Project }));
+            roots.extend(DIRECTORIES.map(root).into_iter().filter(|(_, path)| path.is_dir()));
         }
     }
     roots

@@ -249,7 +249,8 @@ pub fn discover(input: &DiscoveryInput) -> Discovery {
         && input.project
         && home.as_ref() != Some(&directory)
     {
-        candidates.extend(package_roots(&directory, &repository));
+        let found = package_roots(&directory, &repository).into_iter();
+        candidates.extend(found.map(|(label, path)| Root { label, path, tier: Tier::Project }));
     }
     Discovery::of(candidates)
 }

@@ -7,7 +7,6 @@ use repertoire_sources::{
     FetchedTree, FoundSkill, Installation, Lock, Source, fetch, find_skills, source_of,
 };
 
-use super::AddArgs;
 use crate::error::CliError;
 use crate::ui::{Consent, Progress, Ui};
 use crate::wire::{Library, Workspace};
@@ -79,18 +78,19 @@ pub(super) fn other_sources(
     Ok(found)
 }
 
-/// Returns the skills of `required` that are added too, after asking, and warns about the others.
+/// Returns the skills of `required` that are added too, after asking, and warns about the others. The switches are
+/// `--yes` and `--no-requires`.
 pub(super) fn agreed<'s>(
     ui: &mut Ui,
-    args: &AddArgs,
+    (yes, no_requires): (bool, bool),
     required: Vec<RequiredSkill<'s>>,
 ) -> Result<Vec<RequiredSkill<'s>>, CliError> {
-    let is_offered = |it: &RequiredSkill<'_>| it.found.is_some() && !args.no_requires;
+    let is_offered = |it: &RequiredSkill<'_>| it.found.is_some() && !no_requires;
     let (mut offered, mut missing): (Vec<_>, Vec<_>) = required.into_iter().partition(is_offered);
     let reason = |it: &RequiredSkill<'_>| format!("`{}` requires `{}`", it.by, it.name);
     let reasons: Vec<String> = offered.iter().map(reason).collect();
     let question = format!("{}; add them too?", reasons.join("; "));
-    if !offered.is_empty() && ui.consent(&question, args.yes)? == Consent::Refused {
+    if !offered.is_empty() && ui.consent(&question, yes)? == Consent::Refused {
         missing.append(&mut offered);
     }
     for it in &missing {
