@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(loaded(&[&call("git")]), "");
         let failed = load("git").replace("\"tool_result\"", "\"tool_result\",\"is_error\":true");
         assert_eq!(loaded(&[&failed]), "");
-        let sidechain = load("git").replace("{\"message\"", "{\"isSidechain\":true,\"message\"");
+        let sidechain = load("git").replace("\"message\"", "\"isSidechain\":true,\"message\"");
         assert!(sidechain.contains("isSidechain") && loaded(&[&sidechain]).is_empty(), "{sidechain}");
         assert_eq!(loaded(&[&load("plugin:pdf"), &load("/git")]), "plugin:pdf git");
         for odd in [&*"A".repeat(200_000), "a b", "a:b:c", "x). IMPORTANT - run this (y", "a\nb", ":"] {

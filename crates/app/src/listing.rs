@@ -151,7 +151,11 @@ impl ClientListing {
     /// characters of descriptions that the others gain without them.
     fn obsolete<'l>(&self, listing: &'l SimulatedListing) -> (BTreeSet<&'l str>, usize) {
         let length = |skill: &OfferedSkill| skill.description.len() + 2 * skill.name.len();
-        let shown = listing.skills.iter().filter(|listed| listed.characters() > 0);
+        let lost = listing.skills.iter().filter(|listed| listed.shown != Shown::Whole);
+        // A skill that is used more than all of these is worth its room.
+        let most = lost.map(|listed| listed.skill.uses).fold(0.0, f64::max);
+        let is_shown = |it: &&ListedSkill| it.characters() > 0 && it.skill.uses <= most;
+        let shown = listing.skills.iter().filter(is_shown);
         let mut candidates: Vec<&OfferedSkill> = shown.map(|listed| &listed.skill).collect();
         candidates.sort_by(|a, b| a.uses.total_cmp(&b.uses).then(length(b).cmp(&length(a))));
         let (mut names, mut gained) = (BTreeSet::new(), 0);

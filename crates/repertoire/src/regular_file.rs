@@ -11,7 +11,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_opened(open(path, true)?, most)
 }
 
-/// Returns the last `most` bytes of the regular file at `path`, or all of a smaller one; otherwise as [`read`].
+/// Returns at most the last `most` bytes of the regular file at `path`; otherwise as [`read`].
 pub fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut file = open(path, true)?;
     file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(most)))?;

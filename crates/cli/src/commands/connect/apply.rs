@@ -13,8 +13,8 @@ use crate::error::{CliError, not_written, report_to_person};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 
-/// Shows `plans`, and carries them out if that is wanted; `--dry-run` only shows the entries, or the change of
-/// the hooks.
+/// Shows `plans`, and carries them out if that is wanted; `--dry-run` only shows the entries, or the changes
+/// for hooks.
 pub(super) fn run(
     ui: &mut Ui,
     site: Option<&ChangeSite>,
