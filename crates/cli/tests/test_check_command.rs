@@ -466,3 +466,134 @@ fn a_hard_link_in_a_skill_is_reported_once() {
     assert_eq!((run.code, run.stdout.matches(found).count()), (0, 1), "{}", run.stdout);
     assert!(sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).code == 0, "it is not refused");
 }
+
+/// Returns a sandbox whose project is a repository with a commit of three skills: `broken` has a finding,
+/// `user` requires `base`.
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.project().join(".git")).unwrap();
+    let linked = skill("broken", "See [x](references/x.md).\n");
+    sandbox.write(".agents/skills/broken/SKILL.md", linked);
+    sandbox.write(".agents/skills/base/SKILL.md", skill("base", "x\n"));
+    let user = skill("user", "x\n").replacen("---\n", "---\nrequires: [base]\n", 1);
+    sandbox.write(".agents/skills/user/SKILL.md", user);
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(sandbox.project()).env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments);
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "x"]);
+    sandbox
+}
+
+fn json(run: &crate::sandbox::Run) -> Value {
+    serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}\n{}", run.stdout, run.stderr))
+}
+
+#[test]
+fn changed_checks_changed_skills_and_skills_that_require_them() {
+    let sandbox = repository();
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let report = json(&sandbox.run(&[&["check", "--json"], arguments].concat()));
+        let skills = report["skills"].as_array().unwrap();
+        skills.iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["--changed"]), [""; 0]);
+    sandbox.write(".agents/skills/base/scripts/new.sh", "echo\n");
+    assert_eq!(names(&["--changed"]), ["base", "user"]);
+    assert_eq!(names(&["--changed=main", ".agents/skills"]), ["base", "user"]);
+    sandbox.write(".agents/skills/broken/SKILL.md", skill("broken", "y\n"));
+    assert_eq!(names(&["--changed"]), ["base", "broken", "user"]);
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/base")).unwrap();
+    assert_eq!(names(&["--changed", "--select", "requires"]), ["broken", "user"]);
+    let run = sandbox.run(&["check", "--changed=nowhere"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("git cannot tell what changed since nowhere"), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["check", "--changed=--output=x"]).code, 3);
+    sandbox.write("repertoire.toml", "");
+    assert_eq!(names(&["--changed"]).len(), 2, "all that are left");
+}
+
+#[test]
+fn rules_and_groups_are_selected_ignored_and_suppressed() {
+    let sandbox = Sandbox::new();
+    let odd = "---\nname: odd\ndescription: Does odd things. Use when odd.\nlicence: MIT\n---\nSee [x](references/x.md).\n";
+    sandbox.write(".agents/skills/odd/SKILL.md", odd);
+    sandbox.write(".agents/skills/empty/SKILL.md", "---\nname: empty\n");
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let report = json(&sandbox.run(&[&["check", "--json"], arguments].concat()));
+        report["summary"]["rules"].as_object().unwrap().keys().cloned().collect()
+    };
+    assert_eq!(rules(&[]), ["field-unknown", "frontmatter-unterminated", "link-broken"]);
+    assert_eq!(rules(&["--select", "link"]), ["frontmatter-unterminated", "link-broken"]);
+    assert_eq!(
+        rules(&["--select", "field,link", "--ignore", "link-broken"]),
+        ["field-unknown", "frontmatter-unterminated"]
+    );
+    let run = sandbox.run(&["check", "--select", "lin"]);
+    assert!(run.code == 2 && run.stderr.contains("no rule and no group"), "{}", run.stderr);
+
+    let suppressed = odd.replace("See", "<!-- rep-ignore: link-broken: built later -->\nSee");
+    sandbox.write(".agents/skills/odd/SKILL.md", &suppressed);
+    assert_run!(sandbox.run(&["check", "odd", "--ignore", "field"]), @"");
+    sandbox.write(".agents/skills/odd/SKILL.md", suppressed.replace("[x](references/x.md)", "x"));
+    assert_eq!(rules(&["odd"]), ["field-unknown", "suppression-unused"]);
+}
+
+#[test]
+fn a_baseline_leaves_out_what_was_there() {
+    let sandbox = repository();
+    let with =
+        |arguments: &[&str]| sandbox.run(&[&["check", "--baseline", "known.json"], arguments].concat());
+    let run = with(&[]);
+    assert!(run.code == 2 && run.stderr.contains("--write-baseline"), "{}", run.stderr);
+    assert_eq!(with(&["--write-baseline"]).stderr, "wrote 1 finding to [DIR]/project/known.json\n");
+    insta::assert_snapshot!(sandbox.read("known.json"), @"");
+    assert_eq!(with(&["--max-warnings", "0"]).code, 0);
+    // Lines before it do not matter; the same finding once more does.
+    sandbox.write(
+        ".agents/skills/broken/SKILL.md",
+        skill("broken", "\n\nSee [x](references/x.md), [y](references/y.md).\n"),
+    );
+    assert_run!(with(&["--max-warnings", "0"]), @"");
+    sandbox.write(".agents/skills/broken/SKILL.md", skill("broken", "y\n"));
+    assert_run!(with(&[]), @"");
+}
+
+#[test]
+fn findings_are_annotations_for_github() {
+    let sandbox = repository();
+    assert_run!(sandbox.run(&["check", "--format", "github"]), @"");
+    assert_eq!(sandbox.run(&["check", "--format", "json"]).stdout, sandbox.run(&["check", "--json"]).stdout);
+    let run = sandbox.run(&["check", "--json", "--format", "github"]);
+    assert!(run.code == 2 && run.stderr.contains("--format"), "{}", run.stderr);
+}
+
+#[test]
+fn sarif_has_regions_fingerprints_and_fixes() {
+    let sandbox = repository();
+    sandbox.write(".agents/skills/colon/SKILL.md", REPAIRABLE);
+    let log = json(&sandbox.run(&["check", "--format", "sarif"]));
+    assert_eq!(log["version"], "2.1.0");
+    let driver = &log["runs"][0]["tool"]["driver"];
+    assert_eq!((&driver["name"], driver["rules"].as_array().unwrap().len()), (&Value::from("rep"), 2));
+    let results = &log["runs"][0]["results"];
+    insta::assert_snapshot!(serde_json::to_string_pretty(results).unwrap(), @"");
+    for result in results.as_array().unwrap() {
+        let rule = &driver["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+        assert_eq!(rule["id"], result["ruleId"]);
+        assert!(rule["help"]["text"].as_str().unwrap().contains("repertoire.toml"));
+    }
+}
+
+#[test]
+fn repairs_that_are_not_safe_are_named_with_the_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/dir/SKILL.md", skill("other", "See [x](references/Guide).\n"));
+    sandbox.write(".agents/skills/dir/references/guide.md", "x\n");
+    sandbox.write(".agents/skills/open/SKILL.md", "---\nname: open\n");
+    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @"");
+}

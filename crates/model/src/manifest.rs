@@ -98,6 +98,7 @@ impl Manifest {
     pub fn read(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
         let mut manifest = Self::default();
         let mut seen = HashSet::with_capacity(entries.len());
+        let mut own = Vec::new();
         for entry in entries {
             let key = entry.key.text.as_str();
             if !seen.insert(key) {
@@ -145,13 +146,19 @@ impl Manifest {
                     manifest.disable_model_invocation = field.flag().unwrap_or(false)
                 }
                 "user-invocable" => manifest.user_invocable = field.flag(),
-                _ if CLIENT_FIELDS.contains(&key) => manifest.unknown.push(key.to_owned()),
+                _ if CLIENT_FIELDS.contains(&key) => {
+                    field.must_have_shape();
+                    manifest.unknown.push(key.to_owned());
+                }
                 _ => {
-                    field.unknown(place.span(&entry.key.range));
+                    if !field.is_meant_otherwise(place.span(&entry.key.range)) {
+                        own.push(entry);
+                    }
                     manifest.unknown.push(key.to_owned());
                 }
             }
         }
+        report_own(&own, place, reporter);
         let from_metadata = |key: &str| {
             let value =
                 manifest.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
@@ -314,7 +321,9 @@ impl Field<'_, '_, '_> {
         let span = self.place.span(&self.value.range());
         let form = match self.value {
             Node::Sequence(items, _) => {
-                let tools = items.iter().filter_map(item_text).flat_map(|item| split_tools(&item)).collect();
+                let tools: Vec<String> =
+                    items.iter().filter_map(item_text).flat_map(|item| split_tools(&item)).collect();
+                self.shell(&tools, span);
                 self.reporter
                     .report(RuleId::AllowedToolsForm, "`allowed-tools` is a list; the standard has a string")
                     .help("write the tools in one line, separated by blanks")
@@ -329,6 +338,7 @@ impl Field<'_, '_, '_> {
             Node::Scalar(scalar) => scalar,
         };
         let tools = split_tools(&form.text);
+        self.shell(&tools, span);
         if tools.len() > 1 && has_separating_comma(&form.text) {
             self.reporter
                 .report(
@@ -339,6 +349,16 @@ impl Field<'_, '_, '_> {
                 .at(span);
         }
         tools
+    }
+
+    /// Reports that `tools` permits every command of the shell.
+    fn shell(&mut self, tools: &[String], span: Span) {
+        if let Some(tool) = tools.iter().find(|tool| matches!(&***tool, "Bash" | "Bash(*)")) {
+            self.reporter
+                .report(RuleId::AllowedToolsShell, format!("`{tool}` permits every command of the shell"))
+                .help("name the commands that the skill needs, as in `Bash(git:*)`")
+                .at(span);
+        }
     }
 
     fn metadata(&mut self) -> Vec<(String, String)> {
@@ -421,7 +441,30 @@ impl Field<'_, '_, '_> {
             .any(|item| item.starts_with(|c: char| c.is_ascii_uppercase()) || item.starts_with("mcp__"))
     }
 
-    fn unknown(&mut self, span: Span) {
+    /// Reports a field of a client whose value has another shape than that client reads.
+    fn must_have_shape(&mut self) {
+        let is_right = match self.key {
+            "agent" | "context" | "effort" | "model" | "shell" | "argument-hint" => {
+                // Brackets in a hint, as in `[file]`, are a list in YAML, and clients read that too.
+                matches!(self.value, Node::Scalar(_))
+                    || (self.key == "argument-hint" && matches!(self.value, Node::Sequence(..)))
+            }
+            "hooks" if self.value.is_null() => true,
+            "hooks" => {
+                if !matches!(self.value, Node::Mapping(..)) {
+                    self.mistyped("a mapping of events to commands");
+                }
+                true
+            }
+            _ => true,
+        };
+        if !is_right {
+            self.mistyped("text");
+        }
+    }
+
+    /// Reports an unknown key that stands for another, and returns whether it does.
+    fn is_meant_otherwise(&mut self, span: Span) -> bool {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
         // Many skills list the clients that they are for under `tools`.
         let synonym = synonym.filter(|_| self.key != "tools" || self.names_tools());
@@ -440,13 +483,28 @@ impl Field<'_, '_, '_> {
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
                 .help("put it into the description, or under `metadata`"),
-            None => self
-                .reporter
-                .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
-                .help("keys of your own belong under `metadata`"),
+            None => return false,
         };
         finding.at(span);
+        true
     }
+}
+
+/// The most keys of an author that are named.
+const MAX_OWN_SHOWN: usize = 4;
+
+/// Reports the keys that stand for nothing else, as one finding: they are one decision of the author.
+fn report_own(own: &[&MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) {
+    let Some(first) = own.first() else { return };
+    let named: Vec<String> =
+        own.iter().take(MAX_OWN_SHOWN).map(|entry| format!("`{}`", shown(&entry.key.text))).collect();
+    let more = own.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let keys = if own.len() == 1 { "key" } else { "keys" };
+    reporter
+        .report(RuleId::FieldUnknown, format!("unknown {keys} {}{more}", named.join(", ")))
+        .help("keys of your own belong under `metadata`")
+        .at(place.span(&first.key.range));
 }
 
 /// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts, else empty.
@@ -557,9 +615,12 @@ mod tests {
     use crate::yaml;
 
     fn read(text: &str) -> (Manifest, Vec<String>) {
+        read_under(text, &Policy::default())
+    }
+
+    fn read_under(text: &str, policy: &Policy) -> (Manifest, Vec<String>) {
         let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
-        let policy = Policy::default();
-        let mut reporter = Reporter::new(&policy);
+        let mut reporter = Reporter::new(policy);
         let manifest = Manifest::read(&entries, &Place::new(text, 0), &mut reporter);
         let found = reporter.finish();
         (
@@ -649,11 +710,33 @@ mod tests {
             found,
             [
                 "2 field-unknown: unknown key `keywords`",
-                "3 field-unknown: unknown key `risk`",
                 // These are packages, not skills.
-                "6 field-unknown: unknown key `dependencies`",
+                "3 field-unknown: unknown keys `risk`, `dependencies`",
             ]
         );
+    }
+
+    #[test]
+    fn fields_of_clients_have_a_shape() {
+        assert_eq!(read("model: opus\nargument-hint: [file]\ncontext: fork\nhooks:\nagent: x\n").1, [""; 0]);
+        assert_eq!(
+            read("model: {}\nagent: [a]\nhooks: x\n").1,
+            [
+                "1 field-type: `model` should be text, not a mapping",
+                "2 field-type: `agent` should be text, not a list",
+                "3 field-type: `hooks` should be a mapping of events to commands, not a single value",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_shell_without_limits_is_reported() {
+        let found = |tools: &str| read(&format!("allowed-tools: {tools}\n")).1;
+        assert_eq!(found("Read Bash(git:*) Bashful"), [""; 0]);
+        let expect = "1 allowed-tools-shell: `Bash` permits every command of the shell";
+        assert_eq!(found("Read Bash"), [expect]);
+        assert!(found("[Read, Bash]").contains(&expect.to_owned()));
+        assert!(found("Read, Bash(*)")[0].contains("`Bash(*)` permits"));
     }
 
     #[test]
@@ -664,9 +747,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "3 field-unknown: unknown key `summary`",
-                "4 field-unknown: unknown key `title`",
                 "5 field-unknown: unknown key `licence`; did you mean `license`?",
+                "3 field-unknown: unknown keys `summary`, `title`",
             ]
         );
         assert_eq!(
@@ -709,7 +791,9 @@ mod tests {
 
     #[test]
     fn metadata_values_are_converted_to_text() {
-        let (manifest, found) = read("metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n");
+        let text = "metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n";
+        assert_eq!(read(text).1, [""; 0], "clients read what the open standard does not have");
+        let (manifest, found) = read_under(text, &Policy::default().for_publishing());
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(manifest.metadata, [pair("a", "x"), pair("n", "1.0"), pair("m", "{\"y\":[1,2]}")]);
         assert_eq!(found, ["3 metadata-values: `metadata.n` (and 1 more) is not a string"]);

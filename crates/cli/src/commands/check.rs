@@ -1,28 +1,39 @@
 //! `rep check`.
 
+mod baseline;
+mod changed;
 mod compat;
 mod confusable;
+mod findings;
 mod fix;
+mod github;
 mod plugins;
 mod python;
 mod report;
+mod sarif;
+mod selection;
 mod target;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use repertoire::Entry;
 use repertoire::discovery::is_plugin;
 use repertoire::provider::Problem;
+use repertoire_model::text::count;
 use repertoire_model::{Policy, RuleId, Severity, SkillName};
 
+use self::baseline::Baseline;
 use self::compat::CompatTool;
+use self::findings::Findings;
+use self::report::{CheckScope, Summary};
+use self::selection::SelectionArgs;
 use self::target::{CheckedSkill, Target, is_named};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::ui::{Progress, Ui};
+use crate::ui::{Progress, Ui, escape};
 use crate::wire::{Library, Workspace, load, skill_directory};
 
 /// Checks skills and shows what is wrong with them
@@ -31,6 +42,9 @@ use crate::wire::{Library, Workspace, load, skill_directory};
 /// of its directory or SKILL.md, or a directory of skills. A plugin.json and a marketplace.json in the
 /// directory, or in the project where there is no argument, are checked with them. Exits with 0 when there is
 /// nothing worse than warnings, with 1 when there is an error.
+///
+/// A comment in a skill suppresses a rule there: `<!-- rep-ignore: RULE: REASON -->` in the instructions, or
+/// `# rep-ignore: RULE: REASON` in the frontmatter.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// The skills to check, by name or path
@@ -53,12 +67,36 @@ pub(crate) struct CheckArgs {
     /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt PATH...`.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish", "confusable"])]
     compat: Option<CompatTool>,
+    /// Choose the form of the report; `json` is the same as --json
+    #[arg(long, value_name = "FORMAT", conflicts_with = "compat")]
+    format: Option<Format>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+}
+
+/// A form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// A JSON document
+    Json,
+    /// Annotations in a workflow of GitHub
+    Github,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
 }
 
 impl CheckArgs {
     /// Returns `true` if skills are repaired.
     pub(crate) fn fixes(&self) -> bool {
         self.fix
+    }
+
+    /// Returns `true` if all that a baseline lists could have been found again.
+    fn covers_the_baseline(&self) -> bool {
+        let SelectionArgs { select, ignore, changed, .. } = &self.selection;
+        self.skills.is_empty() && select.is_empty() && ignore.is_empty() && changed.is_none()
     }
 }
 
@@ -67,9 +105,25 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     if let Some(CompatTool::SkillsRef) = args.compat {
         return compat::run(ui, env.working_directory(), &args.skills);
     }
+    let format = args.format.unwrap_or(if globals.json { Format::Json } else { Format::Text });
+    if globals.json && format != Format::Json {
+        return Err(
+            CliError::usage("--json and --format ask for different forms").hint("leave one of them out")
+        );
+    }
+    if format == Format::Json {
+        ui.use_json();
+    }
     let workspace = &load(ui, env, &globals)?;
     let policy = workspace.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
+    let selection = &args.selection;
+    let here = |path: &PathBuf| workspace.env.working_directory().join(path);
+    let baseline_path = selection.baseline.as_ref().map(here);
+    let baseline = match &baseline_path {
+        Some(path) if !selection.write_baseline => Some(Baseline::read(path)?),
+        _ => None,
+    };
     let mut targets = open(workspace, args, &policy)?;
     let (mut fixed, mut refusal) = (Vec::new(), None);
     if args.fix {
@@ -80,8 +134,8 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
             targets = open(workspace, args, &policy)?;
         }
     }
-    let mut checked = Vec::new();
     let progress = Progress::start(&workspace.env, "checking skills");
+    let mut checked = Vec::new();
     let mut confusable_pairs = None;
     if args.confusable {
         // The findings of every other rule in a large library would bury the answer.
@@ -95,21 +149,55 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
             python::describe(workspace, checked, &policy);
         }
     }
+    let problems = targets.iter().flat_map(Target::problems).cloned().collect();
+    let mut findings = Findings { skills: checked, problems, suppressed: 0, in_baseline: 0 };
+    selection.apply(&mut findings, &policy);
+    if args.confusable {
+        findings.skills.iter_mut().for_each(|checked| checked.keep(RuleId::Confusable));
+    }
     drop(progress);
-    let worst = if ui.is_json() {
-        report::write_json(ui, &targets, &checked, &fixed, confusable_pairs)?
-    } else {
-        let scope = if args.confusable { report::CheckScope::Confusable } else { report::CheckScope::All };
-        let worst = report::write(ui, workspace, &targets, &checked, scope)?;
-        let all = targets.iter().filter(|_| args.skills.is_empty());
-        for hint in all.flat_map(|target| workspace.hints_about_unlisted(&target.library)) {
-            ui.hint(&hint)?;
+    if let Some(path) = baseline_path.as_ref().filter(|_| selection.write_baseline) {
+        let number = Baseline::write(path, findings.placed(workspace))?;
+        writeln!(ui.err(), "wrote {} to {}", count(number, "finding"), escape(&path.to_string_lossy()))?;
+        return Ok(Exit::Success);
+    }
+    let gone = baseline.map_or(0, |baseline| baseline.apply(workspace, &mut findings));
+    let scope = if args.confusable { CheckScope::Confusable } else { CheckScope::All };
+    match format {
+        Format::Json => report::write_json(ui, &findings, &fixed, confusable_pairs)?,
+        Format::Sarif => {
+            let changes = fix::changes(&findings, &findings::project(workspace));
+            ui.write_json(&sarif::log(&findings.placed(workspace), &changes))?;
         }
-        worst
-    };
+        Format::Github => {
+            let annotations = github::annotations(&findings.placed(workspace));
+            let (verdict, style) = report::verdict(&findings, scope);
+            ui.write_untrusted(annotations.as_bytes())?;
+            ui.line(style, &verdict)?;
+        }
+        Format::Text => {
+            report::write(ui, workspace, &findings, scope)?;
+            let all = targets.iter().filter(|_| args.skills.is_empty());
+            for hint in all.flat_map(|target| workspace.hints_about_unlisted(&target.library)) {
+                ui.hint(&hint)?;
+            }
+        }
+    }
+    if gone > 0 && args.covers_the_baseline() {
+        ui.hint(&format!(
+            "{} of the baseline are gone; `--write-baseline` leaves them out",
+            count(gone, "finding")
+        ))?;
+    }
+    let summary = Summary::of(&findings);
+    if let Some(most) = selection.max_warnings.filter(|most| summary.warnings > *most) {
+        ui.warn(&format!("{}, more than the {most} of --max-warnings", count(summary.warnings, "warning")))?;
+    }
+    let too_many = selection.max_warnings.is_some_and(|most| summary.warnings > most);
     match refusal {
         Some(error) => Err(error),
-        None => Ok(if worst == Some(Severity::Error) { Exit::No } else { Exit::Success }),
+        None if too_many || summary.worst() == Some(Severity::Error) => Ok(Exit::No),
+        None => Ok(Exit::Success),
     }
 }
 
@@ -118,7 +206,7 @@ fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<
     let (mut targets, mut names) = (Vec::new(), Vec::new());
     for given in &args.skills {
         match open_path(workspace, given, policy) {
-            Ok(library) => targets.push(Target { library, names: Vec::new() }),
+            Ok(library) => targets.push(Target::new(library, Vec::new())),
             Err(error) => names.push((given.to_string_lossy().into_owned(), error)),
         }
     }
@@ -140,7 +228,10 @@ fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<
                 !is_name(&name) || workspace.env.working_directory().join(&name).symlink_metadata().is_ok();
             return Err(library.find(&name).err().filter(|_| !is_path).unwrap_or(error));
         }
-        targets.push(Target { library, names: known });
+        targets.push(Target::new(library, known));
+    }
+    if let Some(base) = &args.selection.changed {
+        changed::limit(workspace, &mut targets, base)?;
     }
     Ok(targets)
 }

@@ -1,8 +1,10 @@
 //! The skills that are checked.
 
+use std::collections::BTreeSet;
+
 use repertoire::Entry;
 use repertoire::provider::Problem;
-use repertoire_model::Diagnostic;
+use repertoire_model::{Diagnostic, RuleId};
 
 use crate::wire::Library;
 
@@ -11,13 +13,22 @@ pub(super) struct Target {
     pub(super) library: Library,
     /// The names of the skills; all of them if it is empty.
     pub(super) names: Vec<String>,
+    /// The paths of the skills, where `--changed` limits them.
+    pub(super) paths: Option<BTreeSet<String>>,
 }
 
 impl Target {
+    /// Returns a library to check, all of it if there are no `names`.
+    pub(super) fn new(library: Library, names: Vec<String>) -> Self {
+        Self { library, names, paths: None }
+    }
+
     /// Returns the skills to check.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let is_meant =
-            |entry: &&Entry| self.names.is_empty() || self.names.iter().any(|name| is_named(entry, name));
+        let is_meant = |entry: &&Entry| {
+            (self.names.is_empty() || self.names.iter().any(|name| is_named(entry, name)))
+                && self.paths.as_ref().is_none_or(|paths| paths.contains(&*entry.path))
+        };
         self.library.snapshot.entries().iter().filter(is_meant)
     }
 
@@ -37,4 +48,11 @@ pub(super) struct CheckedSkill<'a> {
     pub(super) library: &'a Library,
     pub(super) entry: &'a Entry,
     pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl CheckedSkill<'_> {
+    /// Removes the findings of all rules but `rule`.
+    pub(super) fn keep(&mut self, rule: RuleId) {
+        self.diagnostics.retain(|found| found.rule == rule);
+    }
 }
