@@ -546,12 +546,11 @@ fn rules_and_groups_are_selected_ignored_and_suppressed() {
 #[test]
 fn a_baseline_leaves_out_what_was_there() {
     let sandbox = repository();
-    let with =
-        |arguments: &[&str]| sandbox.run(&[&["check", "--baseline", "known.json"], arguments].concat());
+    let with = |arguments: &[&str]| sandbox.run(&[&["check", "--baseline", "known.txt"], arguments].concat());
     let run = with(&[]);
     assert!(run.code == 2 && run.stderr.contains("--write-baseline"), "{}", run.stderr);
-    assert_eq!(with(&["--write-baseline"]).stderr, "wrote 1 finding to [DIR]/project/known.json\n");
-    insta::assert_snapshot!(sandbox.read("known.json"), @"");
+    assert_eq!(with(&["--write-baseline"]).stderr, "wrote 1 finding to [DIR]/project/known.txt\n");
+    insta::assert_snapshot!(sandbox.read("known.txt"), @"");
     assert_eq!(with(&["--max-warnings", "0"]).code, 0);
     // Lines before it do not matter; the same finding once more does.
     sandbox.write(

@@ -5,51 +5,23 @@
 
 use crate::frontmatter::{self, Division, Lines};
 use crate::name::{Grammar, grammar_faults};
-use crate::policy::Policy;
-use crate::repair::{self, RepairKind};
+use crate::repair;
 use crate::validate::links::file_links;
 use crate::yaml::{self, MappingEntry, Node};
-use crate::{Document, FileEntry, ManifestSource, RuleId, SkillName, text};
+use crate::{FileEntry, RuleId, SkillName, text};
 
-/// The facts about a skill that its repairs need.
-#[derive(Debug, Clone, Copy)]
-pub struct FixFacts<'a> {
-    /// The whole text of its `SKILL.md`.
-    pub text: &'a str,
-    /// The name of its directory, where it has one.
-    pub directory: Option<&'a str>,
-    /// Its files.
-    pub files: &'a [FileEntry],
-}
-
-/// The repairs of a `SKILL.md`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Fixes {
-    /// The text with all safe repairs, if there are any.
-    pub text: Option<String>,
-    /// The findings with a repair that is not safe to write.
-    pub unsafe_repairs: Vec<UnsafeRepair>,
-}
-
-/// A finding whose repair only the author can choose.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnsafeRepair {
-    /// The rule that finds it.
-    pub rule: RuleId,
-    /// The reason why the repair is not written.
-    pub reason: String,
-}
-
-/// Returns the repairs of a skill.
+/// Returns the `text` of a `SKILL.md` with all safe repairs, if there are any, and the rules whose findings
+/// have a repair that is not safe to write, each with the reason. `directory` is the name of the skill's.
 ///
 /// The repaired text has every byte of the body but in the targets of repaired links, every key of the
-/// frontmatter, and the name by which the skill is loaded; otherwise there is none.
-pub fn fix(facts: FixFacts<'_>) -> Fixes {
-    let mut unsafe_repairs = Vec::new();
-    let mut fixed = facts.text.to_owned();
-    let mut leave = |rule, reason: String| unsafe_repairs.push(UnsafeRepair { rule, reason });
+/// frontmatter, and the name by which the skill is loaded.
+pub fn fix(
+    text: &str,
+    directory: Option<&str>,
+    files: &[FileEntry],
+) -> (Option<String>, Vec<(RuleId, String)>) {
+    let (mut fixed, mut unsafe_repairs) = (text.to_owned(), Vec::new());
+    let mut leave = |rule, reason: String| unsafe_repairs.push((rule, reason));
     if let Division::Unterminated { opening, near_miss } = frontmatter::divide(&fixed) {
         match closed(&fixed, opening, near_miss) {
             Some(closed) => fixed = closed,
@@ -65,23 +37,11 @@ pub fn fix(facts: FixFacts<'_>) -> Fixes {
     if let Division::Fenced(fenced) = frontmatter::divide(&fixed) {
         leave_unsafe_yaml(fenced.yaml, &mut leave);
     }
-    if let Some(named) = facts.directory.and_then(|directory| with_name(&fixed, directory, &mut leave)) {
+    if let Some(named) = directory.and_then(|directory| with_name(&fixed, directory, &mut leave)) {
         fixed = named;
     }
-    let linked = with_links(&fixed, facts.files, &mut leave);
-    let is_kept = linked == facts.text || loads_alike(&fixed, &linked, facts.directory);
-    let fixed = if is_kept { linked } else { fixed };
-    Fixes { text: (fixed != facts.text).then_some(fixed), unsafe_repairs }
-}
-
-/// Returns whether two texts are skills of the same name with the same keys.
-fn loads_alike(a: &str, b: &str, directory: Option<&str>) -> bool {
-    let parse = |text: &str| {
-        let source = ManifestSource { bytes: text.as_bytes(), directory, file_name: "SKILL.md" };
-        Document::parse(source, &Policy::default())
-    };
-    let (a, b) = (parse(a), parse(b));
-    a.name == b.name && a.manifest == b.manifest
+    let fixed = with_links(&fixed, files, &mut leave);
+    ((fixed != text).then_some(fixed), unsafe_repairs)
 }
 
 /// Returns `text` with a closing fence: in place of a line that looks like one, or else before the first blank
@@ -121,14 +81,7 @@ fn leave_unsafe_yaml(yaml: &str, leave: &mut dyn FnMut(RuleId, String)) {
     };
     for repair in recovery.repairs.iter().filter(|repair| !repair.kind.is_safe()) {
         let key = text::shorten(&repair.key, 60);
-        leave(
-            RuleId::FrontmatterRepaired,
-            match repair.kind {
-                RepairKind::Closed => format!("the brackets of `{key}` may have to be closed further below"),
-                RepairKind::Flattened => format!("`{key}` would lose its lines"),
-                _ => format!("it is not clear what the lines of `{key}` mean"),
-            },
-        );
+        leave(RuleId::FrontmatterRepaired, format!("`{key}` could lose lines or brackets that belong to it"));
     }
 }
 

@@ -146,10 +146,11 @@ impl Manifest {
                     manifest.disable_model_invocation = field.flag().unwrap_or(false)
                 }
                 "user-invocable" => manifest.user_invocable = field.flag(),
-                _ if CLIENT_FIELDS.contains(&key) => {
-                    field.must_have_shape();
+                "agent" | "context" | "effort" | "model" | "shell" => {
+                    field.text();
                     manifest.unknown.push(key.to_owned());
                 }
+                _ if CLIENT_FIELDS.contains(&key) => manifest.unknown.push(key.to_owned()),
                 _ => {
                     if !field.is_meant_otherwise(place.span(&entry.key.range)) {
                         own.push(entry);
@@ -321,9 +322,7 @@ impl Field<'_, '_, '_> {
         let span = self.place.span(&self.value.range());
         let form = match self.value {
             Node::Sequence(items, _) => {
-                let tools: Vec<String> =
-                    items.iter().filter_map(item_text).flat_map(|item| split_tools(&item)).collect();
-                self.shell(&tools, span);
+                let tools = items.iter().filter_map(item_text).flat_map(|item| split_tools(&item)).collect();
                 self.reporter
                     .report(RuleId::AllowedToolsForm, "`allowed-tools` is a list; the standard has a string")
                     .help("write the tools in one line, separated by blanks")
@@ -338,7 +337,6 @@ impl Field<'_, '_, '_> {
             Node::Scalar(scalar) => scalar,
         };
         let tools = split_tools(&form.text);
-        self.shell(&tools, span);
         if tools.len() > 1 && has_separating_comma(&form.text) {
             self.reporter
                 .report(
@@ -349,16 +347,6 @@ impl Field<'_, '_, '_> {
                 .at(span);
         }
         tools
-    }
-
-    /// Reports that `tools` permits every command of the shell.
-    fn shell(&mut self, tools: &[String], span: Span) {
-        if let Some(tool) = tools.iter().find(|tool| matches!(&***tool, "Bash" | "Bash(*)")) {
-            self.reporter
-                .report(RuleId::AllowedToolsShell, format!("`{tool}` permits every command of the shell"))
-                .help("name the commands that the skill needs, as in `Bash(git:*)`")
-                .at(span);
-        }
     }
 
     fn metadata(&mut self) -> Vec<(String, String)> {
@@ -441,28 +429,6 @@ impl Field<'_, '_, '_> {
             .any(|item| item.starts_with(|c: char| c.is_ascii_uppercase()) || item.starts_with("mcp__"))
     }
 
-    /// Reports a field of a client whose value has another shape than that client reads.
-    fn must_have_shape(&mut self) {
-        let is_right = match self.key {
-            "agent" | "context" | "effort" | "model" | "shell" | "argument-hint" => {
-                // Brackets in a hint, as in `[file]`, are a list in YAML, and clients read that too.
-                matches!(self.value, Node::Scalar(_))
-                    || (self.key == "argument-hint" && matches!(self.value, Node::Sequence(..)))
-            }
-            "hooks" if self.value.is_null() => true,
-            "hooks" => {
-                if !matches!(self.value, Node::Mapping(..)) {
-                    self.mistyped("a mapping of events to commands");
-                }
-                true
-            }
-            _ => true,
-        };
-        if !is_right {
-            self.mistyped("text");
-        }
-    }
-
     /// Reports an unknown key that stands for another, and returns whether it does.
     fn is_meant_otherwise(&mut self, span: Span) -> bool {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
@@ -490,14 +456,11 @@ impl Field<'_, '_, '_> {
     }
 }
 
-/// The most keys of an author that are named.
-const MAX_OWN_SHOWN: usize = 4;
-
 /// Reports the keys that stand for nothing else, as one finding: they are one decision of the author.
 fn report_own(own: &[&MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) {
     let Some(first) = own.first() else { return };
     let named: Vec<String> =
-        own.iter().take(MAX_OWN_SHOWN).map(|entry| format!("`{}`", shown(&entry.key.text))).collect();
+        own.iter().take(4).map(|entry| format!("`{}`", shown(&entry.key.text))).collect();
     let more = own.len() - named.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let keys = if own.len() == 1 { "key" } else { "keys" };
@@ -718,25 +681,14 @@ mod tests {
 
     #[test]
     fn fields_of_clients_have_a_shape() {
-        assert_eq!(read("model: opus\nargument-hint: [file]\ncontext: fork\nhooks:\nagent: x\n").1, [""; 0]);
+        assert_eq!(read("model: opus\nargument-hint: [file]\ncontext: fork\nagent: x\n").1, [""; 0]);
         assert_eq!(
-            read("model: {}\nagent: [a]\nhooks: x\n").1,
+            read("model: {}\nagent: [a]\n").1,
             [
                 "1 field-type: `model` should be text, not a mapping",
                 "2 field-type: `agent` should be text, not a list",
-                "3 field-type: `hooks` should be a mapping of events to commands, not a single value",
             ]
         );
-    }
-
-    #[test]
-    fn a_shell_without_limits_is_reported() {
-        let found = |tools: &str| read(&format!("allowed-tools: {tools}\n")).1;
-        assert_eq!(found("Read Bash(git:*) Bashful"), [""; 0]);
-        let expect = "1 allowed-tools-shell: `Bash` permits every command of the shell";
-        assert_eq!(found("Read Bash"), [expect]);
-        assert!(found("[Read, Bash]").contains(&expect.to_owned()));
-        assert!(found("Read, Bash(*)")[0].contains("`Bash(*)` permits"));
     }
 
     #[test]

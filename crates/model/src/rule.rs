@@ -99,7 +99,6 @@ rules! {
     MetadataValues "metadata-values" [- E - E] "metadata holds values that are not strings";
     MetadataReserved "metadata-reserved" [I W - E] "metadata has a key with the prefix that MCP reserves";
     AllowedToolsForm "allowed-tools-form" [I E - W] "allowed-tools is not a space-separated string";
-    AllowedToolsShell "allowed-tools-shell" [I I - I] "allowed-tools permits every command of the shell";
     PathsGlob "paths-glob" [E E W E] "a glob in `paths` is malformed";
     VersionNumber "version-number" [W W I I] "the version is a number in YAML";
     // The body.

@@ -23,7 +23,6 @@ use repertoire::provider::Problem;
 use repertoire_model::text::count;
 use repertoire_model::{Policy, RuleId, Severity, SkillName};
 
-use self::baseline::Baseline;
 use self::compat::CompatTool;
 use self::findings::Findings;
 use self::report::{CheckScope, Summary};
@@ -92,12 +91,6 @@ impl CheckArgs {
     pub(crate) fn fixes(&self) -> bool {
         self.fix
     }
-
-    /// Returns `true` if all that a baseline lists could have been found again.
-    fn covers_the_baseline(&self) -> bool {
-        let SelectionArgs { select, ignore, changed, .. } = &self.selection;
-        self.skills.is_empty() && select.is_empty() && ignore.is_empty() && changed.is_none()
-    }
 }
 
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> Result<Exit, CliError> {
@@ -120,10 +113,6 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     let selection = &args.selection;
     let here = |path: &PathBuf| workspace.env.working_directory().join(path);
     let baseline_path = selection.baseline.as_ref().map(here);
-    let baseline = match &baseline_path {
-        Some(path) if !selection.write_baseline => Some(Baseline::read(path)?),
-        _ => None,
-    };
     let mut targets = open(workspace, args, &policy)?;
     let (mut fixed, mut refusal) = (Vec::new(), None);
     if args.fix {
@@ -150,27 +139,28 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         }
     }
     let problems = targets.iter().flat_map(Target::problems).cloned().collect();
-    let mut findings = Findings { skills: checked, problems, suppressed: 0, in_baseline: 0 };
+    let mut findings = Findings::new(workspace, checked, problems);
     selection.apply(&mut findings, &policy);
     if args.confusable {
-        findings.skills.iter_mut().for_each(|checked| checked.keep(RuleId::Confusable));
+        findings.skills.iter_mut().for_each(|checked| {
+            checked.diagnostics.retain(|found| found.rule == RuleId::Confusable);
+        });
     }
     drop(progress);
     if let Some(path) = baseline_path.as_ref().filter(|_| selection.write_baseline) {
-        let number = Baseline::write(path, findings.placed(workspace))?;
+        let number = baseline::write(path, &findings)?;
         writeln!(ui.err(), "wrote {} to {}", count(number, "finding"), escape(&path.to_string_lossy()))?;
         return Ok(Exit::Success);
     }
-    let gone = baseline.map_or(0, |baseline| baseline.apply(workspace, &mut findings));
+    if let Some(path) = &baseline_path {
+        baseline::apply(path, &mut findings)?;
+    }
     let scope = if args.confusable { CheckScope::Confusable } else { CheckScope::All };
     match format {
         Format::Json => report::write_json(ui, &findings, &fixed, confusable_pairs)?,
-        Format::Sarif => {
-            let changes = fix::changes(&findings, &findings::project(workspace));
-            ui.write_json(&sarif::log(&findings.placed(workspace), &changes))?;
-        }
+        Format::Sarif => ui.write_json(&sarif::log(&findings.placed(), &fix::changes(&findings)))?,
         Format::Github => {
-            let annotations = github::annotations(&findings.placed(workspace));
+            let annotations = github::annotations(&findings.placed());
             let (verdict, style) = report::verdict(&findings, scope);
             ui.write_untrusted(annotations.as_bytes())?;
             ui.line(style, &verdict)?;
@@ -183,20 +173,14 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
             }
         }
     }
-    if gone > 0 && args.covers_the_baseline() {
-        ui.hint(&format!(
-            "{} of the baseline are gone; `--write-baseline` leaves them out",
-            count(gone, "finding")
-        ))?;
-    }
     let summary = Summary::of(&findings);
-    if let Some(most) = selection.max_warnings.filter(|most| summary.warnings > *most) {
+    let exceeded = selection.max_warnings.filter(|most| summary.warnings > *most);
+    if let Some(most) = exceeded {
         ui.warn(&format!("{}, more than the {most} of --max-warnings", count(summary.warnings, "warning")))?;
     }
-    let too_many = selection.max_warnings.is_some_and(|most| summary.warnings > most);
     match refusal {
         Some(error) => Err(error),
-        None if too_many || summary.worst() == Some(Severity::Error) => Ok(Exit::No),
+        None if exceeded.is_some() || summary.worst() == Some(Severity::Error) => Ok(Exit::No),
         None => Ok(Exit::Success),
     }
 }
@@ -206,7 +190,7 @@ fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<
     let (mut targets, mut names) = (Vec::new(), Vec::new());
     for given in &args.skills {
         match open_path(workspace, given, policy) {
-            Ok(library) => targets.push(Target::new(library, Vec::new())),
+            Ok(library) => targets.push(Target { library, names: Vec::new(), paths: None }),
             Err(error) => names.push((given.to_string_lossy().into_owned(), error)),
         }
     }
@@ -228,7 +212,7 @@ fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<
                 !is_name(&name) || workspace.env.working_directory().join(&name).symlink_metadata().is_ok();
             return Err(library.find(&name).err().filter(|_| !is_path).unwrap_or(error));
         }
-        targets.push(Target::new(library, known));
+        targets.push(Target { library, names: known, paths: None });
     }
     if let Some(base) = &args.selection.changed {
         changed::limit(workspace, &mut targets, base)?;

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::{Document, ManifestSource, Policy};
 use crate::{FileKind, SkillPath};
 
 fn entry(path: &str) -> FileEntry {
@@ -11,9 +12,9 @@ fn entry(path: &str) -> FileEntry {
 fn run(text: &str) -> (Option<String>, Vec<String>) {
     let files =
         ["SKILL.md", "references/Guide.md", "references/a.md", "references/A.md", "docs/x y.md"].map(entry);
-    let fixes = fix(FixFacts { text, directory: Some("pdf-tools"), files: &files });
-    let left = fixes.unsafe_repairs.iter().map(|left| format!("{}: {}", left.rule, left.reason)).collect();
-    (fixes.text, left)
+    let (fixed, left) = fix(text, Some("pdf-tools"), &files);
+    let left = left.iter().map(|(rule, reason)| format!("{rule}: {reason}")).collect();
+    (fixed, left)
 }
 
 fn check(before: &str, after: &str) {
@@ -80,7 +81,7 @@ fn repairs_that_would_lose_something_are_named() {
     );
     assert_eq!(
         left("description: x\nmetadata: {tags: [b]"),
-        ["frontmatter-repaired: the brackets of `metadata` may have to be closed further below"]
+        ["frontmatter-repaired: `metadata` could lose lines or brackets that belong to it"]
     );
 }
 

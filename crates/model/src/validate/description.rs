@@ -32,8 +32,6 @@ const WHEN: &[&str] = &[
     "intended for",
     "recommended for",
     "useful for",
-    "great for",
-    "good for",
     "skill is for",
     "load before",
     "use proactively",
@@ -127,19 +125,12 @@ fn says_when(folded: &str) -> bool {
     ascii * 5 < all * 4
 }
 
-/// The first words of a sentence that say when to use a skill.
-const WHEN_STARTS: &[&str] = &["before", "after", "during", "while", "if"];
-
-/// The most words of the thing that is used, in `use the command line of X for ...`.
-const MAX_USED_WORDS: usize = 6;
-
 /// Returns whether `sentence` is like `use X for ...` or `before any ...`.
 fn begins_with_use(sentence: &str) -> bool {
     let mut words = sentence.split_whitespace();
     match words.next() {
-        Some("use") => words.take(MAX_USED_WORDS).any(|word| matches!(word, "for" | "to")),
-        Some(word) => WHEN_STARTS.contains(&word),
-        None => false,
+        Some("use") => words.take(6).any(|word| matches!(word, "for" | "to")),
+        word => matches!(word, Some("before" | "after" | "during" | "while" | "if")),
     }
 }
 

@@ -17,5 +17,5 @@ pub use bundle::{
 pub use name::TOOL_NAMES;
 pub use place::Place;
 pub use reporter::{Finding, MAX_FINDINGS_PER_RULE, Reporter};
-pub use suppression::{RemainingFindings, suppress};
+pub use suppression::suppress;
 pub use tools::{MANY_TOOLS, SharedTool, ToolFacts, shared_tools, tools};

@@ -15,24 +15,14 @@ use crate::{Diagnostic, RuleId, text};
 /// The word that begins a comment.
 const MARK: &str = "rep-ignore:";
 
-/// The findings of a skill after its comments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RemainingFindings {
-    /// The findings that are not suppressed, with the findings about the comments.
-    pub diagnostics: Vec<Diagnostic>,
-    /// The number of suppressed findings.
-    pub suppressed: usize,
-}
-
 /// Takes from `found` what the comments in `text`, a whole `SKILL.md`, suppress, and reports comments that
-/// suppress nothing.
+/// suppress nothing. Returns the number of suppressed findings.
 ///
 /// The publish check takes no comments: clients elsewhere do not know them.
-pub fn suppress(text: &str, found: Vec<Diagnostic>, policy: &Policy) -> RemainingFindings {
-    let mut remaining = RemainingFindings { diagnostics: found, suppressed: 0 };
+pub fn suppress(text: &str, found: &mut Vec<Diagnostic>, policy: &Policy) -> usize {
+    let mut suppressed = 0;
     if policy.publish || memchr::memmem::find(text.as_bytes(), MARK.as_bytes()).is_none() {
-        return remaining;
+        return suppressed;
     }
     let mut reporter = Reporter::new(policy);
     let place = Place::new(text, 0);
@@ -44,10 +34,10 @@ pub fn suppress(text: &str, found: Vec<Diagnostic>, policy: &Policy) -> Remainin
             Some(rule) if !rule.is_suppressible() => format!("`{rule}` cannot be suppressed"),
             Some(rule) if reason.trim().is_empty() => format!("`{rule}` is suppressed without a reason"),
             Some(rule) => {
-                let before = remaining.diagnostics.len();
-                remaining.diagnostics.retain(|found| found.rule != rule);
-                let removed = before - remaining.diagnostics.len();
-                remaining.suppressed += removed;
+                let before = found.len();
+                found.retain(|found| found.rule != rule);
+                let removed = before - found.len();
+                suppressed += removed;
                 // `rep check --confusable` alone finds these, and a rule that is off finds nothing.
                 if removed > 0 || rule == RuleId::Confusable || policy.severity(rule).is_none() {
                     continue;
@@ -62,8 +52,8 @@ pub fn suppress(text: &str, found: Vec<Diagnostic>, policy: &Policy) -> Remainin
             )
             .at(place.span(&range));
     }
-    remaining.diagnostics.extend(reporter.finish());
-    remaining
+    found.extend(reporter.finish());
+    suppressed
 }
 
 /// Returns the ranges of `rule: reason` in the comments of `text`.
@@ -105,8 +95,8 @@ mod tests {
 
     fn run(text: &str) -> (Vec<String>, usize) {
         let found = [RuleId::LinkBroken, RuleId::LinkBroken, RuleId::BodyEmpty, RuleId::InvisibleCharacters];
-        let found = found.map(|rule| Diagnostic::new(rule, Severity::Warning, "found")).into();
-        let RemainingFindings { diagnostics, suppressed } = suppress(text, found, &Policy::default());
+        let mut diagnostics = found.map(|rule| Diagnostic::new(rule, Severity::Warning, "found")).into();
+        let suppressed = suppress(text, &mut diagnostics, &Policy::default());
         let shown = |found: Diagnostic| match found.line() {
             Some(line) => format!("{line} {}: {}", found.rule, found.message),
             None => found.rule.to_string(),
@@ -153,7 +143,7 @@ mod tests {
         assert_eq!((run(fenced).0.len(), run(fenced).1), (4, 0));
         let text = "<!-- rep-ignore: link-broken: why -->\n";
         let found = vec![Diagnostic::new(RuleId::LinkBroken, Severity::Warning, "found")];
-        assert_eq!(suppress(text, found.clone(), &Policy::default()).suppressed, 1);
-        assert_eq!(suppress(text, found, &Policy::default().for_publishing()).suppressed, 0);
+        assert_eq!(suppress(text, &mut found.clone(), &Policy::default()), 1);
+        assert_eq!(suppress(text, &mut found.clone(), &Policy::default().for_publishing()), 0);
     }
 }

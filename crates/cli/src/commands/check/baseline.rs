@@ -1,73 +1,48 @@
-//! `--baseline`: the findings that a project has for now.
+//! `--baseline`: the findings that a project has for now, one on each line of a text.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
 use repertoire::change::{FileKind, replace_file};
 use repertoire::regular_file;
-use serde::{Deserialize, Serialize};
 
-use super::findings::{Findings, PlacedFinding};
+use super::findings::{Findings, line, without_digits};
 use crate::error::CliError;
-use crate::wire::Workspace;
 
 /// The largest baseline, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The file of `--baseline`.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Baseline {
-    findings: Vec<KnownFinding>,
+/// Removes the findings that the file at `path` lists from `findings`.
+pub(super) fn apply(path: &Path, findings: &mut Findings<'_>) -> Result<(), CliError> {
+    let bytes = regular_file::read(path, MAX_BYTES).map_err(|error| {
+        let message = format!("the baseline {} cannot be read", path.display());
+        CliError::usage(message).because(error).hint("`--write-baseline` beside `--baseline` writes it")
+    })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        *known.entry(without_digits(line)).or_default() += 1;
+    }
+    findings.retain_new(|line| match known.get_mut(&without_digits(line)) {
+        Some(number @ 1..) => {
+            *number -= 1;
+            false
+        }
+        _ => true,
+    });
+    Ok(())
 }
 
-/// A finding of a baseline. All but the fingerprint is there for readers.
-#[derive(Debug, Serialize, Deserialize)]
-struct KnownFinding {
-    path: String,
-    rule: String,
-    message: String,
-    fingerprint: String,
-}
-
-impl Baseline {
-    /// Reads the baseline at `path`.
-    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
-        let failed = |message: String| CliError::usage(format!("the baseline {} {message}", path.display()));
-        let bytes = regular_file::read(path, MAX_BYTES).map_err(|error| {
-            let hint = "`--write-baseline` beside `--baseline` writes it";
-            failed("cannot be read".to_owned()).because(error).hint(hint)
-        })?;
-        serde_json::from_slice(&bytes).map_err(|error| failed(format!("is not one: {error}")))
-    }
-
-    /// Removes the findings that it has from `findings`, and returns the number of its own that are gone.
-    pub(super) fn apply(&self, workspace: &Workspace, findings: &mut Findings<'_>) -> usize {
-        let mut known: BTreeSet<&str> = self.findings.iter().map(|known| &*known.fingerprint).collect();
-        findings.remove_known(workspace, |fingerprint| known.remove(fingerprint));
-        known.len()
-    }
-
-    /// Writes `findings` to the file at `path`, sorted, and returns their number.
-    pub(super) fn write(path: &Path, findings: Vec<PlacedFinding<'_>>) -> Result<usize, CliError> {
-        let known = findings.into_iter().map(|finding| KnownFinding {
-            path: finding.path,
-            rule: finding.found.rule.to_string(),
-            message: finding.found.message.clone(),
-            fingerprint: finding.fingerprint,
-        });
-        let mut findings: Vec<KnownFinding> = known.collect();
-        let key = |known: &KnownFinding| [&known.path, &known.rule, &known.fingerprint].map(String::clone);
-        findings.sort_by_cached_key(key);
-        let number = findings.len();
-        let mut text = serde_json::to_vec_pretty(&Self { findings })?;
-        text.push(b'\n');
-        let before = match regular_file::read(path, MAX_BYTES) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(CliError::io("read", path, error)),
-        };
-        replace_file(path, FileKind::User { before: before.as_deref() }, Some(&text))?;
-        Ok(number)
-    }
+/// Writes `findings` to the file at `path`, sorted, and returns their number.
+pub(super) fn write(path: &Path, findings: &Findings<'_>) -> Result<usize, CliError> {
+    let mut lines: Vec<String> = findings.placed().iter().map(|it| line(&it.path, it.found) + "\n").collect();
+    lines.sort();
+    let before = match regular_file::read(path, MAX_BYTES) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(CliError::io("read", path, error)),
+    };
+    replace_file(path, FileKind::User { before: before.as_deref() }, Some(lines.concat().as_bytes()))?;
+    Ok(lines.len())
 }

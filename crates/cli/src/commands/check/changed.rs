@@ -4,20 +4,19 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire::config::FILE_NAME;
 use repertoire_sources::changed_files;
 
 use super::target::Target;
 use crate::error::CliError;
 use crate::wire::Workspace;
 
-/// The file that, when it changes, can change the findings of every skill.
-const CONFIGURATION: &str = "repertoire.toml";
-
 /// Limits `targets` to the skills with files that differ from the commit `base`, and to those that depend on
 /// them: that require one, or share its name.
 pub(super) fn limit(workspace: &Workspace, targets: &mut [Target], base: &str) -> Result<(), CliError> {
     let files = changed_files(workspace.env.working_directory(), base)?;
-    if files.iter().any(|file| file.ends_with(CONFIGURATION)) {
+    // The configuration can change the findings of every skill.
+    if files.iter().any(|file| file.ends_with(FILE_NAME)) {
         return Ok(());
     }
     let directories: BTreeSet<&Path> = files.iter().flat_map(|file| file.ancestors().skip(1)).collect();

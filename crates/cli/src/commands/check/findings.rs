@@ -1,18 +1,22 @@
 //! Everything that was found, with places and fingerprints.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use repertoire::Entry;
 use repertoire::discovery::repository_root;
 use repertoire::provider::Problem;
 use repertoire_app::view::path_of;
-use repertoire_model::{Diagnostic, Digest, LineRange, SkillPath};
+use repertoire_model::text::one_line;
+use repertoire_model::{Diagnostic, LineRange, SkillPath};
 
 use super::target::CheckedSkill;
-use crate::wire::Workspace;
+use crate::wire::{Library, Workspace};
 
 /// Everything that was found, and the number of findings that do not count.
 pub(super) struct Findings<'a> {
+    /// The directory to which paths are relative: the repository, or else the working directory.
+    pub(super) project: PathBuf,
     pub(super) skills: Vec<CheckedSkill<'a>>,
     /// The findings about sources.
     pub(super) problems: Vec<Problem>,
@@ -22,7 +26,14 @@ pub(super) struct Findings<'a> {
     pub(super) in_baseline: usize,
 }
 
-impl Findings<'_> {
+impl<'a> Findings<'a> {
+    pub(super) fn new(workspace: &Workspace, skills: Vec<CheckedSkill<'a>>, problems: Vec<Problem>) -> Self {
+        let here = workspace.env.working_directory();
+        let project =
+            repository_root(here, workspace.env.home().as_deref()).unwrap_or_else(|| here.to_owned());
+        Self { project, skills, problems, suppressed: 0, in_baseline: 0 }
+    }
+
     /// Returns every finding.
     pub(super) fn all(&self) -> impl Iterator<Item = &Diagnostic> {
         let in_skills = self.skills.iter().flat_map(|checked| &checked.diagnostics);
@@ -30,38 +41,34 @@ impl Findings<'_> {
     }
 
     /// Returns every finding with its place, in order.
-    pub(super) fn placed(&self, workspace: &Workspace) -> Vec<PlacedFinding<'_>> {
-        let mut fingerprints = Fingerprints::new(workspace);
-        let mut placed = Vec::new();
-        for problem in &self.problems {
-            let (path, fingerprint) = fingerprints.next(&problem.path, &problem.diagnostic);
-            placed.push(PlacedFinding { found: &problem.diagnostic, path, fingerprint, region: None });
-        }
+    pub(super) fn placed(&self) -> Vec<PlacedFinding<'_>> {
+        let place = |path: &str, found, region| {
+            let path = path_inside(&self.project, path);
+            PlacedFinding { found, path, region }
+        };
+        let problems = self.problems.iter();
+        let mut placed: Vec<_> =
+            problems.map(|problem| place(&problem.path, &problem.diagnostic, None)).collect();
         for checked in &self.skills {
             let mut texts = Texts::new(checked);
-            for found in &checked.diagnostics {
-                let (path, fingerprint) = fingerprints.next(&path_of(checked.entry, found), found);
+            placed.extend(checked.diagnostics.iter().map(|found| {
                 let region = texts.region(found);
-                placed.push(PlacedFinding { found, path, fingerprint, region });
-            }
+                place(&path_of(checked.entry, found), found, region)
+            }));
         }
         placed
     }
 
-    /// Removes the findings whose fingerprints `is_known` takes, and counts them.
-    pub(super) fn remove_known(&mut self, workspace: &Workspace, mut is_known: impl FnMut(&str) -> bool) {
-        let mut fingerprints = Fingerprints::new(workspace);
-        let mut removed = 0;
-        let mut is_new = |path: &str, found: &Diagnostic| {
-            let is_known = is_known(&fingerprints.next(path, found).1);
-            removed += usize::from(is_known);
-            !is_known
-        };
-        self.problems.retain(|problem| is_new(&problem.path, &problem.diagnostic));
-        for CheckedSkill { entry, diagnostics, .. } in &mut self.skills {
-            diagnostics.retain(|found| is_new(&path_of(entry, found), found));
+    /// Keeps the findings whose lines `is_new` takes, and counts the others.
+    pub(super) fn retain_new(&mut self, mut is_new: impl FnMut(&str) -> bool) {
+        let before = self.all().count();
+        let Self { project, skills, problems, .. } = self;
+        let mut keeps = |path: &str, found: &Diagnostic| is_new(&line(&path_inside(project, path), found));
+        problems.retain(|problem| keeps(&problem.path, &problem.diagnostic));
+        for CheckedSkill { entry, diagnostics, .. } in skills {
+            diagnostics.retain(|found| keeps(&path_of(entry, found), found));
         }
-        self.in_baseline += removed;
+        self.in_baseline += before - self.all().count();
     }
 }
 
@@ -70,10 +77,33 @@ pub(super) struct PlacedFinding<'a> {
     pub(super) found: &'a Diagnostic,
     /// The file, relative to the project where it is inside.
     pub(super) path: String,
-    /// The same for the same finding after edits elsewhere in the file.
-    pub(super) fingerprint: String,
     /// The lines and columns, where the file was read.
     pub(super) region: Option<Region>,
+}
+
+impl PlacedFinding<'_> {
+    /// Returns the message with the advice behind it.
+    pub(super) fn message(&self) -> String {
+        let Diagnostic { message, help, .. } = self.found;
+        help.as_ref().map_or_else(|| message.clone(), |help| format!("{message}\nhelp: {help}"))
+    }
+}
+
+/// Returns the finding `found` in the file at `path` as a line of a baseline.
+pub(super) fn line(path: &str, found: &Diagnostic) -> String {
+    one_line(&format!("{path}: {}: {}", found.rule, found.message))
+}
+
+/// Returns `line` without figures, such as counts of tokens, which change with every edit.
+pub(super) fn without_digits(line: &str) -> String {
+    line.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// Returns `path` relative to `project`, with `/` between its parts, where it is inside.
+pub(super) fn path_inside(project: &Path, path: &str) -> String {
+    let inside = Path::new(path).strip_prefix(project).ok().filter(|path| !path.as_os_str().is_empty());
+    let parts = inside.map(|path| path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>());
+    parts.map_or_else(|| path.to_owned(), |parts| parts.join("/"))
 }
 
 /// A part of a text in lines and columns, from 1; columns count characters, and the end is behind the last.
@@ -98,43 +128,11 @@ impl Region {
     }
 }
 
-/// Returns the directory to which paths are relative: the repository, or else the working directory.
-pub(super) fn project(workspace: &Workspace) -> PathBuf {
-    let here = workspace.env.working_directory();
-    repository_root(here, workspace.env.home().as_deref()).unwrap_or_else(|| here.to_owned())
-}
-
-/// Returns `path` relative to `project`, with `/` between its parts, where it is inside.
-pub(super) fn path_inside(project: &Path, path: &str) -> String {
-    let inside = Path::new(path).strip_prefix(project).ok().filter(|path| !path.as_os_str().is_empty());
-    let parts = inside.map(|path| path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>());
-    parts.map_or_else(|| path.to_owned(), |parts| parts.join("/"))
-}
-
-/// Makes the fingerprints of findings, in order.
-struct Fingerprints {
-    root: PathBuf,
-    /// The number of findings so far that are alike.
-    seen: HashMap<String, usize>,
-}
-
-impl Fingerprints {
-    fn new(workspace: &Workspace) -> Self {
-        Self { root: project(workspace), seen: HashMap::new() }
-    }
-
-    /// Returns the path of the next finding in the project, and its fingerprint.
-    ///
-    /// Lines and numbers in messages, such as counts of tokens, play no part: they change with every edit.
-    fn next(&mut self, path: &str, found: &Diagnostic) -> (String, String) {
-        let path = path_inside(&self.root, path);
-        let message: String = found.message.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let key = format!("{}\n{path}\n{message}", found.rule);
-        let number = self.seen.entry(key.clone()).or_default();
-        let digest = Digest::of(format!("{key}\n{number}").as_bytes()).to_hex();
-        *number += 1;
-        (path, digest[..16].to_owned())
-    }
+/// Returns the text of the file `file` of a skill, if it is one.
+pub(super) fn text_of(library: &Library, entry: &Entry, file: &str) -> Option<String> {
+    let path = SkillPath::new(file).ok()?;
+    let content = pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
+    String::from_utf8(content.bytes).ok()
 }
 
 /// The texts of the files that findings point into, each read once.
@@ -152,13 +150,7 @@ impl<'a> Texts<'a> {
         found.span?;
         let CheckedSkill { library, entry, .. } = self.checked;
         let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
-        let text = self.texts.entry(file.to_owned()).or_insert_with(|| {
-            let path = SkillPath::new(file).ok()?;
-            let content =
-                pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
-            String::from_utf8(content.bytes).ok()
-        });
-        text.as_deref()
+        self.texts.entry(file.to_owned()).or_insert_with(|| text_of(library, entry, file)).as_deref()
     }
 
     /// Returns the region that `found` points at.

@@ -5,20 +5,16 @@ use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
 use repertoire::change::{FileKind, replace_file};
-use repertoire_model::fix::{FixFacts, Fixes, fix};
 use repertoire_model::text::count;
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
-use repertoire_model::{Diagnostic, LineRange, SkillPath};
+use repertoire_model::{Diagnostic, RuleId, fix};
 
-use super::findings::{Findings, path_inside};
+use super::findings::{Findings, path_inside, text_of};
 use super::sarif::FileFix;
 use super::target::Target;
 use crate::error::{CliError, not_written};
 use crate::ui::{Consent, Ui, escape};
 use crate::wire::{Library, Workspace};
-
-/// The most repairs that are named and not written.
-const MAX_LEFT_SHOWN: usize = 20;
 
 /// A file with its repaired text.
 struct Repair {
@@ -46,12 +42,10 @@ pub(crate) fn run(
     let (mut repairs, mut left) = (Vec::new(), Vec::new());
     for target in targets {
         for entry in target.entries() {
-            let Some((repair, fixes)) = repair(&target.library, entry) else { continue };
+            let Some((repair, unsafe_repairs)) = repair(&target.library, entry) else { continue };
             repairs.extend(repair);
-            for unsafe_repair in fixes.unsafe_repairs {
-                let path = workspace.shown(&manifest(entry).to_string_lossy());
-                left.push(format!("{path}: {}: {}", unsafe_repair.rule, unsafe_repair.reason));
-            }
+            let path = workspace.shown(&manifest(entry).to_string_lossy());
+            left.extend(unsafe_repairs.iter().map(|(rule, reason)| format!("{path}: {rule}: {reason}")));
             repairs.extend(schema(ui, workspace, &target.library, entry)?);
         }
     }
@@ -61,11 +55,8 @@ pub(crate) fn run(
             "{} left to you, because no repair is safe to write:",
             count(left.len(), "finding")
         )?;
-        for line in left.iter().take(MAX_LEFT_SHOWN) {
+        for line in &left {
             writeln!(ui.err(), "  {}", escape(line))?;
-        }
-        if left.len() > MAX_LEFT_SHOWN {
-            writeln!(ui.err(), "  and {} more", left.len() - MAX_LEFT_SHOWN)?;
         }
     }
     if repairs.is_empty() {
@@ -111,32 +102,28 @@ fn write_all(repairs: &[Repair]) -> (Vec<String>, Option<CliError>) {
     (written, None)
 }
 
-/// Returns the repair of the `SKILL.md` of `entry`, if there is one, and all that is known of its repairs.
-fn repair(library: &Library, entry: &Entry) -> Option<(Option<Repair>, Fixes)> {
-    let file = SkillPath::new(&entry.manifest_file).ok()?;
-    let content = pollster::block_on(library.registry.read(entry, &file, LineRange::default())).ok()?;
-    let before = String::from_utf8(content.bytes).ok()?;
+/// Returns the repair of the `SKILL.md` of `entry`, if there is one, and the repairs that are not safe.
+fn repair(library: &Library, entry: &Entry) -> Option<(Option<Repair>, Vec<(RuleId, String)>)> {
+    let before = text_of(library, entry, &entry.manifest_file)?;
     let listing = pollster::block_on(library.registry.files(entry)).ok();
     let files = listing.as_ref().map(|listing| &*listing.files).unwrap_or_default();
     let path = manifest(entry);
     let directory = path.parent().and_then(|directory| directory.file_name()?.to_str());
-    let mut fixes = fix(FixFacts { text: &before, directory, files });
-    let after = fixes.text.take();
-    Some((after.map(|after| Repair { path, before: Some(before), after }), fixes))
+    let (after, unsafe_repairs) = fix::fix(&before, directory, files);
+    Some((after.map(|after| Repair { path, before: Some(before), after }), unsafe_repairs))
 }
 
 fn manifest(entry: &Entry) -> PathBuf {
     Path::new(&*entry.path).join(&*entry.manifest_file)
 }
 
-/// Returns the repairs as changes of files, with paths relative to `project`, of the skills that have a finding
-/// with a repair.
-pub(super) fn changes(findings: &Findings<'_>, project: &Path) -> Vec<FileFix> {
+/// Returns the repairs of the skills that have a finding with one, as changes of files.
+pub(super) fn changes(findings: &Findings<'_>) -> Vec<FileFix> {
     let is_repairable = |found: &Diagnostic| found.rule.is_repairable();
     let skills = findings.skills.iter().filter(|skill| skill.diagnostics.iter().any(is_repairable));
     let repairs = skills.filter_map(|skill| repair(skill.library, skill.entry)?.0);
     let change = |repair: Repair| {
-        let path = path_inside(project, &repair.path.to_string_lossy());
+        let path = path_inside(&findings.project, &repair.path.to_string_lossy());
         Some(FileFix::new(path, &repair.before?, &repair.after))
     };
     repairs.filter_map(change).collect()

@@ -4,32 +4,19 @@ use std::fmt::Write as _;
 
 use repertoire_model::Severity;
 
-use super::findings::PlacedFinding;
+use super::findings::{PlacedFinding, Region};
 
 /// Returns a workflow command for each of `findings`.
 pub(super) fn annotations(findings: &[PlacedFinding<'_>]) -> String {
     let mut text = String::new();
-    for PlacedFinding { found, path, region, .. } in findings {
-        let level = match found.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Info => "notice",
-        };
-        let mut place = format!("file={}", property(path));
-        if let Some(region) = region {
-            let _ = write!(place, ",line={},endLine={}", region.line, region.end_line);
-            // GitHub takes columns within one line.
-            if region.line == region.end_line {
-                let _ = write!(place, ",col={},endColumn={}", region.column, region.end_column);
-            }
-        } else if let Some(line) = found.line() {
-            let _ = write!(place, ",line={line}");
+    for finding in findings {
+        let PlacedFinding { found, path, region } = finding;
+        let level = if found.severity == Severity::Info { "notice" } else { found.severity.as_str() };
+        let mut place = format!("file={}", data(path).replace(':', "%3A").replace(',', "%2C"));
+        if let Some(Region { line, column, .. }) = region {
+            let _ = write!(place, ",line={line},col={column}");
         }
-        let message = match &found.help {
-            Some(help) => format!("{}\nhelp: {help}", found.message),
-            None => found.message.clone(),
-        };
-        let _ = writeln!(text, "::{level} {place},title={}::{}", found.rule, data(&message));
+        let _ = writeln!(text, "::{level} {place},title={}::{}", found.rule, data(&finding.message()));
     }
     text
 }
@@ -39,15 +26,9 @@ fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Returns `text` as a property of a command, which `:` and `,` would end.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::check::findings::Region;
     use repertoire_model::{Diagnostic, RuleId};
 
     #[test]
@@ -55,8 +36,9 @@ mod tests {
         let found = Diagnostic::new(RuleId::FileName, Severity::Warning, "a\n::error::b 100%");
         let region = Region { line: 3, column: 1, end_line: 3, end_column: 4 };
         let path = "s/a,line=9::x\n.md".to_owned();
-        let placed = PlacedFinding { found: &found, path, fingerprint: String::new(), region: Some(region) };
-        let expect = "::warning file=s/a%2Cline=9%3A%3Ax%0A.md,line=3,endLine=3,col=1,endColumn=4,title=file-name::a%0A::error::b 100%25\n";
+        let placed = PlacedFinding { found: &found, path, region: Some(region) };
+        let expect =
+            "::warning file=s/a%2Cline=9%3A%3Ax%0A.md,line=3,col=1,title=file-name::a%0A::error::b 100%25\n";
         assert_eq!(annotations(&[placed]), expect);
     }
 }

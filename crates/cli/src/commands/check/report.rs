@@ -98,8 +98,7 @@ pub(super) fn write_json(
         json["confusable"] = pairs.into();
     }
     json["summary"] = serde_json::to_value(Summary::of(findings))?;
-    ui.write_json(&json)?;
-    Ok(())
+    Ok(ui.write_json(&json)?)
 }
 
 /// Writes how often each rule found something, the most frequent first.
@@ -189,23 +188,16 @@ pub(super) fn verdict(findings: &Findings<'_>, scope: CheckScope) -> (String, St
         Some(Severity::Info) => (format!("{found} in {skills}, no errors or warnings"), Style::Good),
         None => (format!("{skills}, nothing to report"), Style::Good),
     };
-    let left_out = parts([
-        (summary.suppressed, "finding suppressed by comments"),
-        (summary.in_baseline, "finding in the baseline"),
-    ]);
-    if !left_out.is_empty() {
-        verdict.push_str(&format!("; {left_out}"));
+    let left_out = [(summary.suppressed, "suppressed by comments"), (summary.in_baseline, "in the baseline")];
+    for (number, place) in left_out.into_iter().filter(|(number, _)| *number > 0) {
+        verdict.push_str(&format!("; {number} {place}"));
     }
     (verdict, style)
 }
 
-fn parts<const N: usize>(parts: [(usize, &str); N]) -> String {
+fn parts(parts: [(usize, &str); 3]) -> String {
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let text = |(number, words): (usize, &str)| match words.split_once(' ') {
-        Some((word, rest)) => format!("{} {rest}", count(number, word)),
-        None => count(number, words),
-    };
-    parts.map(text).collect::<Vec<_>>().join(", ")
+    parts.map(|(number, word)| count(number, word)).collect::<Vec<_>>().join(", ")
 }
 
 fn note<'a>(found: &'a Diagnostic, message: &'a str, path: &'a str, text: Option<&'a str>) -> Note<'a> {

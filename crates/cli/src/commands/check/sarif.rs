@@ -1,37 +1,21 @@
 //! `--format sarif`: SARIF 2.1.0, which code scanning and editors read.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use std::collections::HashMap;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use repertoire_model::validate::Rule;
-use repertoire_model::{Diagnostic, Severity};
+use repertoire_model::{Digest, Severity};
 use serde_json::{Value, json};
 
-use super::findings::{PlacedFinding, Region};
+use super::findings::{PlacedFinding, Region, line, without_digits};
 
-/// The characters of a path that a URI does not have.
-const ESCAPED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'[')
-    .add(b'\\')
-    .add(b']')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
+/// The characters of a path that a URI has to escape.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
 /// A change of a file that mends findings: whole lines that are replaced.
 pub(super) struct FileFix {
-    /// The path of the file, as findings have it.
     path: String,
-    /// The lines, and the start of the line behind them.
     region: Region,
-    /// The text in their place.
     replacement: String,
 }
 
@@ -61,45 +45,48 @@ pub(super) fn log(findings: &[PlacedFinding<'_>], fixes: &[FileFix]) -> Value {
     let mut rules: Vec<&Rule> = findings.iter().map(|finding| finding.found.rule.rule()).collect();
     rules.sort_by_key(|rule| rule.id);
     rules.dedup_by_key(|rule| rule.id);
-    let result = |finding: &PlacedFinding<'_>| {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut result = |finding: &PlacedFinding<'_>| {
+        let key = without_digits(&line(&finding.path, finding.found));
+        let number = seen.entry(key.clone()).or_default();
+        *number += 1;
         let fix = fixes.iter().find(|fix| fix.mends(finding));
-        result(finding, rules.iter().position(|rule| rule.id == finding.found.rule), fix)
+        let mut result = result(finding, fix);
+        result["ruleIndex"] = rules.iter().position(|rule| rule.id == finding.found.rule).into();
+        // The same after edits elsewhere in the file.
+        let digest = Digest::of(format!("{key}\n{number}").as_bytes()).to_hex();
+        result["partialFingerprints"] = json!({"rep/v1": &digest[..16]});
+        result
     };
+    let results: Vec<Value> = findings.iter().map(&mut result).collect();
     json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
             "tool": {"driver": {
                 "name": "rep",
-                "fullName": "Repertoire",
-                "version": env!("CARGO_PKG_VERSION"),
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
                 "rules": rules.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "results": findings.iter().map(result).collect::<Vec<_>>(),
+            "results": results,
         }],
     })
 }
 
 fn descriptor(rule: &Rule) -> Value {
-    let [standard, ..] = rule.severities;
-    let name = rule.name;
-    let suppression = if rule.id.is_suppressible() {
-        format!("\n\nIn one skill, suppress it by a comment: `<!-- rep-ignore: {name}: REASON -->`.")
-    } else {
-        String::new()
-    };
-    let off = if rule.id.is_fixed() {
-        "The rule sets a skill aside and cannot be turned off.".to_owned()
-    } else {
-        format!("In all skills, set its severity in `repertoire.toml`: `rules.{name} = \"off\"`.")
-    };
-    let help = format!("{}.{suppression}\n\n{off}", rule.summary);
+    let Rule { name, summary, severities: [standard, ..], id } = rule;
+    let mut help = format!("The rule finds: {summary}.");
+    if !id.is_fixed() {
+        help += &format!(" In all skills, set `rules.{name}` in `repertoire.toml`.");
+    }
+    if id.is_suppressible() {
+        help += &format!(" In one skill, write the comment `<!-- rep-ignore: {name}: REASON -->`.");
+    }
     json!({
         "id": name,
-        "shortDescription": {"text": rule.summary},
+        "shortDescription": {"text": summary},
         "help": {"text": help.replace('`', ""), "markdown": help},
         "helpUri": concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/reference/rules.md"),
         "defaultConfiguration": {"enabled": standard.is_some(), "level": standard.map_or("none", level)},
@@ -107,27 +94,21 @@ fn descriptor(rule: &Rule) -> Value {
 }
 
 fn level(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "note",
-    }
+    if severity == Severity::Info { "note" } else { severity.as_str() }
 }
 
-fn result(finding: &PlacedFinding<'_>, rule: Option<usize>, fix: Option<&FileFix>) -> Value {
-    let PlacedFinding { found, path, fingerprint, region } = finding;
+fn result(finding: &PlacedFinding<'_>, fix: Option<&FileFix>) -> Value {
+    let PlacedFinding { found, path, region } = finding;
     let artifact = artifact(path);
     let mut place = json!({"artifactLocation": &artifact});
-    if let Some(region) = region.map(region_json).or_else(|| Some(json!({"startLine": found.line()?}))) {
-        place["region"] = region;
+    if let Some(region) = region {
+        place["region"] = region_json(*region);
     }
     let mut result = json!({
         "ruleId": found.rule.as_str(),
-        "ruleIndex": rule,
         "level": level(found.severity),
-        "message": {"text": message(found)},
+        "message": {"text": finding.message()},
         "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"rep/v1": fingerprint},
     });
     if let Some(FileFix { region, replacement, .. }) = fix {
         let replacement =
@@ -138,13 +119,6 @@ fn result(finding: &PlacedFinding<'_>, rule: Option<usize>, fix: Option<&FileFix
         }]);
     }
     result
-}
-
-fn message(found: &Diagnostic) -> String {
-    match &found.help {
-        Some(help) => format!("{}. Help: {help}", found.message),
-        None => found.message.clone(),
-    }
 }
 
 fn artifact(path: &str) -> Value {

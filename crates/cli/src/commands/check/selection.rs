@@ -1,24 +1,22 @@
 //! The findings that count: by rule, by comment and by baseline.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::validate::{RULES, suppress};
-use repertoire_model::{LineRange, Policy, RuleId, SkillPath};
+use repertoire_model::{Policy, RuleId};
 
-use super::findings::Findings;
+use super::findings::{Findings, text_of};
 
 /// The options that say which findings count.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Findings that count")]
 pub(super) struct SelectionArgs {
     /// Report these rules alone, by name or by group, as in `link-broken` or `link`
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = selector, add = ArgValueCandidates::new(rules))]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = selector)]
     pub(super) select: Vec<String>,
     /// Do not report these rules, by name or by group
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = selector, add = ArgValueCandidates::new(rules))]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = selector)]
     pub(super) ignore: Vec<String>,
     /// Check the skills that changed since a commit of git, and the skills that depend on them
     #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true, default_missing_value = "HEAD", conflicts_with = "confusable")]
@@ -42,13 +40,6 @@ fn selector(text: &str) -> Result<String, String> {
     Err("no rule and no group of rules has this name; docs/reference/rules.md lists them".to_owned())
 }
 
-/// Returns the names of the rules and groups, for shells.
-fn rules() -> Vec<CompletionCandidate> {
-    let names = RULES.iter().flat_map(|rule| [Some(rule.name), rule.name.split('-').next()]);
-    let names: BTreeSet<&str> = names.flatten().collect();
-    names.into_iter().map(CompletionCandidate::new).collect()
-}
-
 impl SelectionArgs {
     /// Returns whether findings of `rule` are reported. A rule that sets skills aside always is.
     fn selects(&self, rule: RuleId) -> bool {
@@ -59,14 +50,8 @@ impl SelectionArgs {
     /// Takes from `findings` what comments in the skills suppress, then all that is not selected.
     pub(super) fn apply(&self, findings: &mut Findings<'_>, policy: &Policy) {
         for checked in &mut findings.skills {
-            let Ok(file) = SkillPath::new(&checked.entry.manifest_file) else { continue };
-            let registry = &checked.library.registry;
-            if let Ok(content) = pollster::block_on(registry.read(checked.entry, &file, LineRange::default()))
-                && let Ok(text) = std::str::from_utf8(&content.bytes)
-            {
-                let remaining = suppress(text, std::mem::take(&mut checked.diagnostics), policy);
-                checked.diagnostics = remaining.diagnostics;
-                findings.suppressed += remaining.suppressed;
+            if let Some(text) = text_of(checked.library, checked.entry, &checked.entry.manifest_file) {
+                findings.suppressed += suppress(&text, &mut checked.diagnostics, policy);
             }
             checked.diagnostics.retain(|found| self.selects(found.rule));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use repertoire::Entry;
 use repertoire::provider::Problem;
-use repertoire_model::{Diagnostic, RuleId};
+use repertoire_model::Diagnostic;
 
 use crate::wire::Library;
 
@@ -18,11 +18,6 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Returns a library to check, all of it if there are no `names`.
-    pub(super) fn new(library: Library, names: Vec<String>) -> Self {
-        Self { library, names, paths: None }
-    }
-
     /// Returns the skills to check.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
         let is_meant = |entry: &&Entry| {
@@ -48,11 +43,4 @@ pub(super) struct CheckedSkill<'a> {
     pub(super) library: &'a Library,
     pub(super) entry: &'a Entry,
     pub(super) diagnostics: Vec<Diagnostic>,
-}
-
-impl CheckedSkill<'_> {
-    /// Removes the findings of all rules but `rule`.
-    pub(super) fn keep(&mut self, rule: RuleId) {
-        self.diagnostics.retain(|found| found.rule == rule);
-    }
 }
