@@ -44,7 +44,7 @@ pub fn fix(
     ((fixed != text).then_some(fixed), unsafe_repairs)
 }
 
-/// Returns `text` with a closing fence: in place of a line that looks like one, or else before the first blank
+/// Returns `text` with a closing fence: in place of a line that looks like one, or before the first blank
 /// line or heading behind the keys.
 fn closed(text: &str, opening: usize, near_miss: Option<usize>) -> Option<String> {
     let first = Lines::new(text, opening).next()?;

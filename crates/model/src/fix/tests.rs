@@ -1,3 +1,5 @@
+//! Tests of the repairs.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -11,8 +11,8 @@ use super::target::Target;
 use crate::error::CliError;
 use crate::wire::Workspace;
 
-/// Limits `targets` to the skills with files that differ from the commit `base`, and to those that depend on
-/// them: that require one, or share its name.
+/// Limits `targets` to the skills with files that differ from the commit `base`, and to the skills that
+/// require one of them or share its name.
 pub(super) fn limit(workspace: &Workspace, targets: &mut [Target], base: &str) -> Result<(), CliError> {
     let files = changed_files(workspace.env.working_directory(), base)?;
     // The configuration can change the findings of every skill.

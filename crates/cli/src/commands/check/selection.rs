@@ -37,7 +37,7 @@ fn selector(text: &str) -> Result<String, String> {
     if RULES.iter().any(|rule| rule.id.is_selected_by(text)) {
         return Ok(text.to_owned());
     }
-    Err("no rule and no group of rules has this name; docs/reference/rules.md lists them".to_owned())
+    Err("no rule and no group of rules has this name, as in `link-broken` or `link`".to_owned())
 }
 
 impl SelectionArgs {
