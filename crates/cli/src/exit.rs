@@ -28,7 +28,7 @@ pub(crate) const TABLE: &[(Exit, &str, &str)] = &[
     (
         Exit::No,
         "no",
-        "The answer is no: `check` found an error, `eval` missed a rate, no skill or file has that name, the skill is quarantined, the \
+        "The answer is no: `check` found an error, or more warnings than `--max-warnings` permits, `eval` missed a rate, no skill or file has that name, the skill is quarantined, the \
          policy in force refuses the library, `doctor` found something broken, `new` and `init` would overwrite, \
          `run` ran nothing or what it ran failed, `approve` was not consented to, `migrate` or `link` left something alone, `connect` could not be done for a client, a skill is still disabled after `enable`, `disable` or `enable` could not change the file of a client, `sync` found a difference, `update` left something to do, or the source of `add` has no such skill.",
     ),

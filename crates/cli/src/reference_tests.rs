@@ -14,9 +14,11 @@ use repertoire_app::view::{
     ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView, SkillDetailView, SkillView,
     StatsView, UndoListView, UndoView, VersionDiffView, VersionListView,
 };
+use repertoire_model::fields::{CLIENT_FIELDS, FIELDS};
+use repertoire_model::validate::RULES;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::{ROOT, command};
 use crate::{env, exit};
@@ -169,6 +171,101 @@ fn difference(value: &str, standard: &str) -> String {
     let (Some(own), Some(usual)) = (entries(value), entries(standard)) else { return value.to_owned() };
     let own: Vec<String> = own.into_iter().filter(|entry| !usual.contains(entry)).collect();
     format!("{{ {} }}", own.join(", "))
+}
+
+/// Returns the schema of a file called `name`, in the form that editors and SchemaStore take.
+fn schema_file(name: &str, title: &str, mut schema: Value) -> String {
+    let address = format!("{}/raw/main/docs/reference/schemas/{name}", env!("CARGO_PKG_REPOSITORY"));
+    schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    schema["$id"] = address.into();
+    schema["title"] = title.into();
+    schema["type"] = "object".into();
+    serde_json::to_string_pretty(&schema).unwrap() + "\n"
+}
+
+/// Returns the schema of the values that a key of this kind takes.
+fn schema_of(kind: &ValueKind) -> Value {
+    let strings = json!({"type": "array", "items": {"type": "string"}});
+    match kind {
+        ValueKind::Word(words) => json!({"enum": words()}),
+        ValueKind::Number(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+        ValueKind::Switch => json!({"type": "boolean"}),
+        ValueKind::Name | ValueKind::Text | ValueKind::File | ValueKind::Profile => json!({"type": "string"}),
+        ValueKind::Words | ValueKind::Patterns | ValueKind::OptionalArguments | ValueKind::Paths => strings,
+        ValueKind::OfferedTools => json!({"oneOf": [{"enum": ["needed", "all", "minimal"]}, strings]}),
+        ValueKind::Severity => json!({"enum": ["off", "info", "warning", "error"]}),
+        ValueKind::Kit => json!({
+            "type": "object", "properties": {"skills": strings}, "required": ["skills"], "additionalProperties": false,
+        }),
+        ValueKind::Table(entries, kind) => {
+            let properties: serde_json::Map<String, Value> =
+                entries.iter().map(|entry| ((*entry).to_owned(), schema_of(kind))).collect();
+            json!({"type": "object", "properties": properties, "additionalProperties": false})
+        }
+        ValueKind::Agent => {
+            let mut schema = json!({"type": "object", "additionalProperties": false});
+            for key in AGENT_KEYS {
+                insert(&mut schema, key.name, json!({"description": key.summary}));
+            }
+            schema
+        }
+        ValueKind::OidcGroup => json!({"type": "object", "required": ["role"]}),
+    }
+}
+
+/// Adds `value` to the properties of `schema` below the tables that `name` has, as in `catalog.format`.
+fn insert(schema: &mut Value, name: &str, value: Value) {
+    match name.split_once('.') {
+        Some((table, rest)) => {
+            let table = &mut schema["properties"][table];
+            if table.is_null() {
+                *table = json!({"type": "object", "additionalProperties": false});
+            }
+            insert(table, rest, value);
+        }
+        None if name.starts_with('<') => schema["additionalProperties"] = value,
+        None => schema["properties"][name] = value,
+    }
+}
+
+#[test]
+fn schemas() {
+    let mut configuration = json!({"additionalProperties": false});
+    for key in KEYS {
+        let mut value = schema_of(&key.kind);
+        value["description"] = key.summary.into();
+        insert(&mut configuration, key.name, value);
+    }
+    let off = json!({"enum": ["off", "info", "warning", "error"]});
+    for rule in RULES {
+        let mut value = off.clone();
+        value["description"] = rule.summary.into();
+        insert(&mut configuration, &format!("rules.{}", rule.name), value);
+    }
+    configuration["properties"]["rules"]["additionalProperties"] = false.into();
+    check(
+        "schemas/repertoire.json",
+        &schema_file("repertoire.json", "Configuration of Repertoire", configuration),
+    );
+
+    let mut frontmatter = json!({"required": ["name", "description"]});
+    for field in FIELDS.iter().chain(CLIENT_FIELDS) {
+        let value = match *field {
+            "name" => json!({"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 64}),
+            "description" => json!({"type": "string", "minLength": 1, "maxLength": 1024}),
+            "compatibility" => json!({"type": "string", "minLength": 1, "maxLength": 500}),
+            "metadata" => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            "license" | "version" | "author" | "allowed-tools" => json!({"type": "string"}),
+            "disable-model-invocation" | "user-invocable" => json!({"type": "boolean"}),
+            field if FIELDS.contains(&field) => json!({"type": "array", "items": {"type": "string"}}),
+            _ => json!({}),
+        };
+        insert(&mut frontmatter, field, value);
+    }
+    check(
+        "schemas/skill-frontmatter.json",
+        &schema_file("skill-frontmatter.json", "Frontmatter of a SKILL.md", frontmatter),
+    );
 }
 
 #[test]

@@ -90,7 +90,12 @@ fn json_counts_and_columns() {
       "summary": {
         "errors": 0,
         "warnings": 1,
-        "infos": 0
+        "infos": 0,
+        "suppressed": 0,
+        "in_baseline": 0,
+        "rules": {
+          "name-directory": 1
+        }
       }
     }
     "#);
@@ -287,14 +292,14 @@ fn a_person_is_shown_so_many_findings() {
     let sandbox = Sandbox::new();
     let links: String =
         (0..70).map(|index| format!("[x](missing-{index}.md) [y](../up-{index}.md)\n")).collect();
-    let fields: String = (0..70).map(|index| format!("odd{index}: x\n")).collect();
+    let fields: String = (0..70).map(|_| "odd: x\n").collect();
     let text = skill("a", &links).replacen("---\n", &format!("---\n{fields}"), 1);
     sandbox.write(".agents/skills/a/SKILL.md", text);
     let run = sandbox.run(&["check"]);
     assert_eq!(run.stdout.matches("\nwarning[").count(), 50, "{}", run.stdout);
-    assert!(run.stdout.contains("and 10 more; `--json` tells all of them"), "{}", run.stdout);
+    assert!(run.stdout.contains("and 11 more; `--json` tells all of them"), "{}", run.stdout);
     let report = sandbox.json(&["check", "--json"]);
-    assert_eq!(report["skills"][0]["diagnostics"].as_array().unwrap().len(), 60, "twenty of each rule");
+    assert_eq!(report["skills"][0]["diagnostics"].as_array().unwrap().len(), 61, "twenty of each rule");
 }
 
 #[cfg(target_os = "linux")]
@@ -465,4 +470,290 @@ fn a_hard_link_in_a_skill_is_reported_once() {
     let found = "warning[file-hard-link]: `references/one.md` is a hard link: the same file has another path (and 1 more)\n";
     assert_eq!((run.code, run.stdout.matches(found).count()), (0, 1), "{}", run.stdout);
     assert!(sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).code == 0, "it is not refused");
+}
+
+/// Returns a sandbox whose project is a repository with a commit of three skills: `broken` has a finding,
+/// `user` requires `base`.
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.project().join(".git")).unwrap();
+    let linked = skill("broken", "See [x](references/x.md).\n");
+    sandbox.write(".agents/skills/broken/SKILL.md", linked);
+    sandbox.write(".agents/skills/base/SKILL.md", skill("base", "x\n"));
+    let user = skill("user", "x\n").replacen("---\n", "---\nrequires: [base]\n", 1);
+    sandbox.write(".agents/skills/user/SKILL.md", user);
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(sandbox.project()).env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments);
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "x"]);
+    sandbox
+}
+
+fn json(run: &crate::sandbox::Run) -> Value {
+    serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}\n{}", run.stdout, run.stderr))
+}
+
+#[test]
+fn changed_checks_changed_skills_and_skills_that_require_them() {
+    let sandbox = repository();
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let report = json(&sandbox.run(&[&["check", "--json"], arguments].concat()));
+        let skills = report["skills"].as_array().unwrap();
+        skills.iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["--changed"]), [""; 0]);
+    sandbox.write(".agents/skills/base/scripts/new.sh", "echo\n");
+    assert_eq!(names(&["--changed"]), ["base", "user"]);
+    assert_eq!(names(&["--changed=main", ".agents/skills"]), ["base", "user"]);
+    sandbox.write(".agents/skills/broken/SKILL.md", skill("broken", "y\n"));
+    assert_eq!(names(&["--changed"]), ["base", "broken", "user"]);
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/base")).unwrap();
+    assert_eq!(names(&["--changed", "--select", "requires"]), ["broken", "user"]);
+    let run = sandbox.run(&["check", "--changed=nowhere"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("git cannot tell what changed since nowhere"), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["check", "--changed=--output=x"]).code, 3);
+    sandbox.write("repertoire.toml", "");
+    assert_eq!(names(&["--changed"]).len(), 2, "all that are left");
+}
+
+#[test]
+fn rules_and_groups_are_selected_ignored_and_suppressed() {
+    let sandbox = Sandbox::new();
+    let odd = "---\nname: odd\ndescription: Does odd things. Use when odd.\nlicence: MIT\n---\nSee [x](references/x.md).\n";
+    sandbox.write(".agents/skills/odd/SKILL.md", odd);
+    sandbox.write(".agents/skills/empty/SKILL.md", "---\nname: empty\n");
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let report = json(&sandbox.run(&[&["check", "--json"], arguments].concat()));
+        report["summary"]["rules"].as_object().unwrap().keys().cloned().collect()
+    };
+    assert_eq!(rules(&[]), ["field-unknown", "frontmatter-unterminated", "link-broken"]);
+    assert_eq!(rules(&["--select", "link"]), ["frontmatter-unterminated", "link-broken"]);
+    assert_eq!(
+        rules(&["--select", "field,link", "--ignore", "link-broken"]),
+        ["field-unknown", "frontmatter-unterminated"]
+    );
+    let run = sandbox.run(&["check", "--select", "lin"]);
+    assert!(run.code == 2 && run.stderr.contains("no rule and no group"), "{}", run.stderr);
+
+    let suppressed = odd.replace("See", "<!-- rep-ignore: link-broken: built later -->\nSee");
+    sandbox.write(".agents/skills/odd/SKILL.md", &suppressed);
+    assert_run!(sandbox.run(&["check", "odd", "--ignore", "field"]), @r#"
+    exit 0
+    --- stdout
+    1 skill, nothing to report; 1 suppressed by comments
+    --- stderr
+    "#);
+    sandbox.write(".agents/skills/odd/SKILL.md", suppressed.replace("[x](references/x.md)", "x"));
+    assert_eq!(rules(&["odd"]), ["field-unknown", "suppression-unused"]);
+}
+
+#[test]
+fn a_baseline_leaves_out_what_was_there() {
+    let sandbox = repository();
+    let with = |arguments: &[&str]| sandbox.run(&[&["check", "--baseline", "known.txt"], arguments].concat());
+    let run = with(&[]);
+    assert!(run.code == 2 && run.stderr.contains("--write-baseline"), "{}", run.stderr);
+    assert_eq!(with(&["--write-baseline"]).stderr, "wrote 1 finding to [DIR]/project/known.txt\n");
+    insta::assert_snapshot!(sandbox.read("known.txt"), @r#"
+    .agents/skills/broken/SKILL.md: link-broken: the link to references/x.md leads to no file of the skill
+    "#);
+    assert_eq!(with(&["--max-warnings", "0"]).code, 0);
+    // Lines before it do not matter; the same finding once more does.
+    sandbox.write(
+        ".agents/skills/broken/SKILL.md",
+        skill("broken", "\n\nSee [x](references/x.md), [y](references/y.md).\n"),
+    );
+    assert_run!(with(&["--max-warnings", "0"]), @r#"
+    exit 1
+    --- stdout
+    broken (.agents/skills/broken)
+
+    warning[link-broken]: the link to references/y.md leads to no file of the skill
+     --> .agents/skills/broken/SKILL.md:7:27
+      |
+    7 | See [x](references/x.md), [y](references/y.md).
+      |                           ^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: add the file, or correct the link; paths are relative to the skill directory
+
+    1 warning in 3 skills, no errors; 1 in the baseline
+    --- stderr
+    warning: 1 warning, more than the 0 of --max-warnings
+    "#);
+    sandbox.write(".agents/skills/broken/SKILL.md", skill("broken", "y\n"));
+    assert_run!(with(&[]), @r#"
+    exit 0
+    --- stdout
+    3 skills, nothing to report
+    --- stderr
+    "#);
+}
+
+#[test]
+fn findings_are_annotations_for_github() {
+    let sandbox = repository();
+    assert_run!(sandbox.run(&["check", "--format", "github"]), @r#"
+    exit 0
+    --- stdout
+    ::warning file=.agents/skills/broken/SKILL.md,line=5,col=5,title=link-broken::the link to references/x.md leads to no file of the skill%0Ahelp: add the file, or correct the link; paths are relative to the skill directory
+    1 warning in 3 skills, no errors
+    --- stderr
+    "#);
+    assert_eq!(sandbox.run(&["check", "--format", "json"]).stdout, sandbox.run(&["check", "--json"]).stdout);
+    let run = sandbox.run(&["check", "--json", "--format", "github"]);
+    assert!(run.code == 2 && run.stderr.contains("--format"), "{}", run.stderr);
+}
+
+#[test]
+fn sarif_has_regions_fingerprints_and_fixes() {
+    let sandbox = repository();
+    sandbox.write(".agents/skills/colon/SKILL.md", REPAIRABLE);
+    let log = json(&sandbox.run(&["check", "--format", "sarif"]));
+    assert_eq!(log["version"], "2.1.0");
+    let driver = &log["runs"][0]["tool"]["driver"];
+    assert_eq!((&driver["name"], driver["rules"].as_array().unwrap().len()), (&Value::from("rep"), 2));
+    let results = &log["runs"][0]["results"];
+    insta::assert_snapshot!(serde_json::to_string_pretty(results).unwrap(), @r#"
+    [
+      {
+        "ruleId": "link-broken",
+        "level": "warning",
+        "message": {
+          "text": "the link to references/x.md leads to no file of the skill\nhelp: add the file, or correct the link; paths are relative to the skill directory"
+        },
+        "locations": [
+          {
+            "physicalLocation": {
+              "artifactLocation": {
+                "uri": ".agents/skills/broken/SKILL.md",
+                "uriBaseId": "%SRCROOT%"
+              },
+              "region": {
+                "startLine": 5,
+                "startColumn": 5,
+                "endLine": 5,
+                "endColumn": 25
+              }
+            }
+          }
+        ],
+        "ruleIndex": 1,
+        "partialFingerprints": {
+          "rep/v1": "66e686dd86927a40"
+        }
+      },
+      {
+        "ruleId": "frontmatter-repaired",
+        "level": "warning",
+        "message": {
+          "text": "the value of `description` is not valid YAML: mapping values are not allowed in this context\nhelp: write: description: \"Use when: a colon is written, by anyone at all.\""
+        },
+        "locations": [
+          {
+            "physicalLocation": {
+              "artifactLocation": {
+                "uri": ".agents/skills/colon/SKILL.md",
+                "uriBaseId": "%SRCROOT%"
+              },
+              "region": {
+                "startLine": 3,
+                "startColumn": 1,
+                "endLine": 3,
+                "endColumn": 61
+              }
+            }
+          }
+        ],
+        "fixes": [
+          {
+            "description": {
+              "text": "the repairs of `rep check --fix` in this file"
+            },
+            "artifactChanges": [
+              {
+                "artifactLocation": {
+                  "uri": ".agents/skills/colon/SKILL.md",
+                  "uriBaseId": "%SRCROOT%"
+                },
+                "replacements": [
+                  {
+                    "deletedRegion": {
+                      "startLine": 3,
+                      "startColumn": 1,
+                      "endLine": 4,
+                      "endColumn": 1
+                    },
+                    "insertedContent": {
+                      "text": "description: \"Use when: a colon is written, by anyone at all.\"\n"
+                    }
+                  }
+                ]
+              }
+            ]
+          }
+        ],
+        "ruleIndex": 0,
+        "partialFingerprints": {
+          "rep/v1": "be76e97c8db8e6ae"
+        }
+      }
+    ]
+    "#);
+    for result in results.as_array().unwrap() {
+        let rule = &driver["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+        assert_eq!(rule["id"], result["ruleId"]);
+        assert!(rule["help"]["text"].as_str().unwrap().contains("repertoire.toml"));
+    }
+}
+
+#[test]
+fn repairs_that_are_not_safe_are_named_with_the_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/dir/SKILL.md", skill("other", "See [x](references/Guide).\n"));
+    sandbox.write(".agents/skills/dir/references/guide.md", "x\n");
+    sandbox.write(".agents/skills/open/SKILL.md", "---\nname: open\n");
+    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @r#"
+    exit 1
+    --- stdout
+    --- a/.agents/skills/dir/SKILL.md
+    +++ b/.agents/skills/dir/SKILL.md
+    @@ -2,4 +2,4 @@
+     name: other
+     description: Does other things well. Use when other is asked for.
+     ---
+    -See [x](references/Guide).
+    +See [x](references/guide.md).
+    open [quarantined] (.agents/skills/open)
+
+    error[frontmatter-unterminated]: the frontmatter is never closed
+     --> .agents/skills/open/SKILL.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = help: close it with a line of exactly `---` before the instructions
+
+    other (.agents/skills/dir)
+
+    warning[name-directory]: the name `other` differs from the directory `dir`
+     --> .agents/skills/dir/SKILL.md:2:7
+      |
+    2 | name: other
+      |       ^^^^^
+      |
+      = help: rename the directory to `other`, or write: name: dir
+
+    1 error, 1 warning in 2 skills
+    --- stderr
+    2 findings left to you, because no repair is safe to write:
+      .agents/skills/open/SKILL.md: frontmatter-unterminated: it is not clear where the frontmatter ends
+      .agents/skills/dir/SKILL.md: name-directory: only you know if `other` or the directory is right, and who uses the name
+    repaired 1 file
+    "#);
 }

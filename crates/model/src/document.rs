@@ -501,7 +501,9 @@ impl Parser<'_, '_> {
             whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !text::is_blank(written));
         if let Some((whole, written)) = written {
             if !self.is_description_cut {
-                description::check(written, span, &mut self.reporter);
+                let says_when = !manifest.hints.is_empty() || !manifest.trigger_keywords.is_empty();
+                let needs_when = !says_when && !manifest.disable_model_invocation;
+                description::check(written, needs_when, span, &mut self.reporter);
             }
             // Most often there is nothing to trim, and one text serves both.
             return if written.len() == whole.len() { Arc::clone(whole) } else { written.into() };

@@ -18,6 +18,7 @@ pub mod rule;
 pub mod yaml;
 pub mod frontmatter;
 pub mod repair;
+pub mod fix;
 pub mod fields;
 pub mod manifest;
 pub mod document;

@@ -98,6 +98,7 @@ impl Manifest {
     pub fn read(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
         let mut manifest = Self::default();
         let mut seen = HashSet::with_capacity(entries.len());
+        let mut own = Vec::new();
         for entry in entries {
             let key = entry.key.text.as_str();
             if !seen.insert(key) {
@@ -145,13 +146,20 @@ impl Manifest {
                     manifest.disable_model_invocation = field.flag().unwrap_or(false)
                 }
                 "user-invocable" => manifest.user_invocable = field.flag(),
+                "agent" | "context" | "effort" | "model" | "shell" => {
+                    field.text();
+                    manifest.unknown.push(key.to_owned());
+                }
                 _ if CLIENT_FIELDS.contains(&key) => manifest.unknown.push(key.to_owned()),
                 _ => {
-                    field.unknown(place.span(&entry.key.range));
+                    if !field.is_meant_otherwise(place.span(&entry.key.range)) {
+                        own.push(entry);
+                    }
                     manifest.unknown.push(key.to_owned());
                 }
             }
         }
+        report_own(&own, place, reporter);
         let from_metadata = |key: &str| {
             let value =
                 manifest.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
@@ -421,7 +429,8 @@ impl Field<'_, '_, '_> {
             .any(|item| item.starts_with(|c: char| c.is_ascii_uppercase()) || item.starts_with("mcp__"))
     }
 
-    fn unknown(&mut self, span: Span) {
+    /// Reports an unknown key that stands for another, and returns whether it does.
+    fn is_meant_otherwise(&mut self, span: Span) -> bool {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
         // Many skills list the clients that they are for under `tools`.
         let synonym = synonym.filter(|_| self.key != "tools" || self.names_tools());
@@ -440,13 +449,25 @@ impl Field<'_, '_, '_> {
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
                 .help("put it into the description, or under `metadata`"),
-            None => self
-                .reporter
-                .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
-                .help("keys of your own belong under `metadata`"),
+            None => return false,
         };
         finding.at(span);
+        true
     }
+}
+
+/// Reports the keys that stand for nothing else, as one finding: they are one decision of the author.
+fn report_own(own: &[&MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) {
+    let Some(first) = own.first() else { return };
+    let named: Vec<String> =
+        own.iter().take(4).map(|entry| format!("`{}`", shown(&entry.key.text))).collect();
+    let more = own.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let keys = if own.len() == 1 { "key" } else { "keys" };
+    reporter
+        .report(RuleId::FieldUnknown, format!("unknown {keys} {}{more}", named.join(", ")))
+        .help("keys of your own belong under `metadata`")
+        .at(place.span(&first.key.range));
 }
 
 /// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts, else empty.
@@ -557,9 +578,12 @@ mod tests {
     use crate::yaml;
 
     fn read(text: &str) -> (Manifest, Vec<String>) {
+        read_under(text, &Policy::default())
+    }
+
+    fn read_under(text: &str, policy: &Policy) -> (Manifest, Vec<String>) {
         let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
-        let policy = Policy::default();
-        let mut reporter = Reporter::new(&policy);
+        let mut reporter = Reporter::new(policy);
         let manifest = Manifest::read(&entries, &Place::new(text, 0), &mut reporter);
         let found = reporter.finish();
         (
@@ -649,9 +673,20 @@ mod tests {
             found,
             [
                 "2 field-unknown: unknown key `keywords`",
-                "3 field-unknown: unknown key `risk`",
                 // These are packages, not skills.
-                "6 field-unknown: unknown key `dependencies`",
+                "3 field-unknown: unknown keys `risk`, `dependencies`",
+            ]
+        );
+    }
+
+    #[test]
+    fn fields_of_clients_have_a_shape() {
+        assert_eq!(read("model: opus\nargument-hint: [file]\ncontext: fork\nagent: x\n").1, [""; 0]);
+        assert_eq!(
+            read("model: {}\nagent: [a]\n").1,
+            [
+                "1 field-type: `model` should be text, not a mapping",
+                "2 field-type: `agent` should be text, not a list",
             ]
         );
     }
@@ -664,9 +699,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "3 field-unknown: unknown key `summary`",
-                "4 field-unknown: unknown key `title`",
                 "5 field-unknown: unknown key `licence`; did you mean `license`?",
+                "3 field-unknown: unknown keys `summary`, `title`",
             ]
         );
         assert_eq!(
@@ -709,7 +743,9 @@ mod tests {
 
     #[test]
     fn metadata_values_are_converted_to_text() {
-        let (manifest, found) = read("metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n");
+        let text = "metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n";
+        assert_eq!(read(text).1, [""; 0], "clients read what the open standard does not have");
+        let (manifest, found) = read_under(text, &Policy::default().for_publishing());
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(manifest.metadata, [pair("a", "x"), pair("n", "1.0"), pair("m", "{\"y\":[1,2]}")]);
         assert_eq!(found, ["3 metadata-values: `metadata.n` (and 1 more) is not a string"]);

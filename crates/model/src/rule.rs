@@ -96,7 +96,7 @@ rules! {
     DescriptionMarkup "description-markup" [I I - I] "the description holds angle-bracket tags";
     // Other fields.
     CompatibilityLength "compatibility-length" [W E I E] "compatibility is empty or longer than 500 characters";
-    MetadataValues "metadata-values" [I E - E] "metadata holds values that are not strings";
+    MetadataValues "metadata-values" [- E - E] "metadata holds values that are not strings";
     MetadataReserved "metadata-reserved" [I W - E] "metadata has a key with the prefix that MCP reserves";
     AllowedToolsForm "allowed-tools-form" [I E - W] "allowed-tools is not a space-separated string";
     PathsGlob "paths-glob" [E E W E] "a glob in `paths` is malformed";
@@ -109,6 +109,7 @@ rules! {
     BodySections "body-sections" [- - - -] "the body lacks sections of the template that `rep new --template sections` writes";
     InvisibleCharacters "invisible-characters" [W E W E] "the text holds invisible or direction-changing characters";
     ControlCharacters "control-characters" [W E W E] "the text holds control characters";
+    SuppressionUnused "suppression-unused" [W W I W] "a `rep-ignore` comment suppresses nothing, or has no reason";
     // The files beside it.
     FileDeclared "file-declared" [E E E E] "a declared file does not exist";
     FileUndeclared "file-undeclared" [I I - -] "a file is not declared although others are";
@@ -184,6 +185,39 @@ impl RuleId {
     /// Returns whether no policy can change the rule's severity, since a skill is set aside because of it.
     pub fn is_fixed(self) -> bool {
         self.is_fatal() || self == Self::NameTool
+    }
+
+    /// Returns whether a comment in a skill can suppress the rule: not where a skill is set aside, and not
+    /// where it hides something from its readers.
+    pub fn is_suppressible(self) -> bool {
+        !self.is_fixed()
+            && !matches!(
+                self,
+                Self::InvisibleCharacters
+                    | Self::ControlCharacters
+                    | Self::FileSymlink
+                    | Self::FileSpecial
+                    | Self::SuppressionUnused
+            )
+    }
+
+    /// Returns whether [`fix`](crate::fix::fix) repairs findings of the rule, where that is safe.
+    pub fn is_repairable(self) -> bool {
+        matches!(
+            self,
+            Self::FrontmatterUnterminated
+                | Self::FrontmatterRepaired
+                | Self::FrontmatterPrelude
+                | Self::VersionNumber
+                | Self::NameMissing
+                | Self::NameUnusable
+                | Self::LinkBroken
+        )
+    }
+
+    /// Returns whether `selector` names the rule, or its group: the first word of its name.
+    pub fn is_selected_by(self, selector: &str) -> bool {
+        self.as_str().strip_prefix(selector).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     }
 
     /// Returns whether the finding means that nothing useful can be made of the skill.

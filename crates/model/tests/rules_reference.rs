@@ -16,6 +16,8 @@ fn the_reference_lists_every_rule() {
         the profile, and `[rules]` in `repertoire.toml` changes one at a time, as the files of the other profiles do.\n\n\
         A rule marked † sets a skill aside under every profile, so it cannot be turned off. Of each rule a skill shows at most\n\
         {MAX_FINDINGS_PER_RULE} findings; the last of them says how many more there are.\n\n\
+        The first word of a name is the group of the rule, for `--select` and `--ignore`. A comment in a skill suppresses a rule there:\n\
+        [checks in pipelines](../guides/pipelines.md#findings-that-are-meant-to-be).\n\n\
         | rule | finds | standard | strict | lenient | publish |\n|---|---|---|---|---|---|\n",
     );
     for rule in RULES {

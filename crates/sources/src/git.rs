@@ -141,6 +141,31 @@ enum Filter {
     None,
 }
 
+/// Returns the files of the repository around `directory` that differ from the commit `base`, or from the
+/// commit at which its branch left the present one, with the files that git does not follow and does not
+/// ignore.
+pub fn changed_files(directory: &Path, base: &str) -> Result<Vec<PathBuf>, Error> {
+    let git = |directory: &Path, arguments: &[&str]| {
+        let url = directory.display().to_string();
+        let repository = Git { directory: directory.to_owned(), url, prompt: GitPrompt::Never };
+        let mut command = repository.command(arguments);
+        command.current_dir(directory).env("GIT_OPTIONAL_LOCKS", "0");
+        let output = repository.run(command, MAX_LISTING).map_err(|error| {
+            let hint = "name a commit that is here; a shallow clone may lack it (fetch-depth: 0)";
+            let message = format!("git cannot tell what changed since {base}");
+            Error::new(ErrorKind::Git, message).because(error).hint(hint)
+        })?;
+        Ok::<_, Error>(String::from_utf8_lossy(&output).into_owned())
+    };
+    let root = git(directory, &["rev-parse", "--show-toplevel"])?;
+    let root = PathBuf::from(root.trim_end_matches(['\n', '\r']));
+    let differing = "diff --name-only -z --no-renames --no-ext-diff --merge-base --end-of-options";
+    let differing: Vec<&str> = differing.split(' ').chain([base, "--"]).collect();
+    let unknown = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let lists = [git(&root, &differing)?, git(&root, &unknown)?];
+    Ok(lists.iter().flat_map(|list| list.split_terminator('\0')).map(|file| root.join(file)).collect())
+}
+
 /// git in one repository.
 #[derive(Debug)]
 struct Git {

@@ -35,7 +35,7 @@ pub use error::{Error, ErrorKind};
 pub use fetch::{FetchedTree, fetch, newest_version};
 pub use fetch_options::FetchOptions;
 pub use found::{FoundSkill, find_skills, manifest_fault};
-pub use git::GitPrompt;
+pub use git::{GitPrompt, changed_files};
 pub use git_publication::{GitPublication, is_real_directory};
 pub use lock::{LOCK_FILE, Lock, LockedSkill};
 pub use marketplace::PluginElsewhere;

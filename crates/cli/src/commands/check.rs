@@ -1,28 +1,38 @@
 //! `rep check`.
 
+mod baseline;
+mod changed;
 mod compat;
 mod confusable;
+mod findings;
 mod fix;
+mod github;
 mod plugins;
 mod python;
 mod report;
+mod sarif;
+mod selection;
 mod target;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use repertoire::Entry;
 use repertoire::discovery::is_plugin;
 use repertoire::provider::Problem;
+use repertoire_model::text::count;
 use repertoire_model::{Policy, RuleId, Severity, SkillName};
 
 use self::compat::CompatTool;
+use self::findings::Findings;
+use self::report::{CheckScope, Summary};
+use self::selection::SelectionArgs;
 use self::target::{CheckedSkill, Target, is_named};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::ui::{Progress, Ui};
+use crate::ui::{Progress, Ui, escape};
 use crate::wire::{Library, Workspace, load, skill_directory};
 
 /// Checks skills and shows what is wrong with them
@@ -31,6 +41,9 @@ use crate::wire::{Library, Workspace, load, skill_directory};
 /// of its directory or SKILL.md, or a directory of skills. A plugin.json and a marketplace.json in the
 /// directory, or in the project where there is no argument, are checked with them. Exits with 0 when there is
 /// nothing worse than warnings, with 1 when there is an error.
+///
+/// A comment in a skill suppresses a rule there: `<!-- rep-ignore: RULE: REASON -->` in the instructions, or
+/// `# rep-ignore: RULE: REASON` in the frontmatter.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// The skills to check, by name or path
@@ -55,6 +68,24 @@ pub(crate) struct CheckArgs {
     /// PATH...`.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish", "confusable"])]
     compat: Option<CompatTool>,
+    /// Choose the form of the report; `json` is the same as --json
+    #[arg(long, value_name = "FORMAT", conflicts_with = "compat")]
+    format: Option<Format>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+}
+
+/// A form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// A JSON document
+    Json,
+    /// Annotations in a workflow of GitHub
+    Github,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
 }
 
 impl CheckArgs {
@@ -69,9 +100,21 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     if let Some(CompatTool::SkillsRef) = args.compat {
         return compat::run(ui, env.working_directory(), &args.skills);
     }
+    let format = args.format.unwrap_or(if globals.json { Format::Json } else { Format::Text });
+    if globals.json && format != Format::Json {
+        return Err(
+            CliError::usage("--json and --format ask for different forms").hint("leave one of them out")
+        );
+    }
+    if format == Format::Json {
+        ui.use_json();
+    }
     let workspace = &load(ui, env, &globals)?;
     let policy = workspace.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
+    let selection = &args.selection;
+    let here = |path: &PathBuf| workspace.env.working_directory().join(path);
+    let baseline_path = selection.baseline.as_ref().map(here);
     let mut targets = open(workspace, args, &policy)?;
     let (mut fixed, mut refusal) = (Vec::new(), None);
     if args.fix {
@@ -82,8 +125,8 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
             targets = open(workspace, args, &policy)?;
         }
     }
-    let mut checked = Vec::new();
     let progress = Progress::start(&workspace.env, "checking skills");
+    let mut checked = Vec::new();
     let mut confusable_pairs = None;
     if args.confusable {
         // The findings of every other rule in a large library would bury the answer.
@@ -97,21 +140,50 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
             python::describe(workspace, checked, &policy);
         }
     }
+    let problems = targets.iter().flat_map(Target::problems).cloned().collect();
+    let mut findings = Findings::new(workspace, checked, problems);
+    selection.apply(&mut findings, &policy);
+    if args.confusable {
+        findings.skills.iter_mut().for_each(|checked| {
+            checked.diagnostics.retain(|found| found.rule == RuleId::Confusable);
+        });
+    }
     drop(progress);
-    let worst = if ui.is_json() {
-        report::write_json(ui, &targets, &checked, &fixed, confusable_pairs)?
-    } else {
-        let scope = if args.confusable { report::CheckScope::Confusable } else { report::CheckScope::All };
-        let worst = report::write(ui, workspace, &targets, &checked, scope)?;
-        let all = targets.iter().filter(|_| args.skills.is_empty());
-        for hint in all.flat_map(|target| workspace.hints_about_unlisted(&target.library)) {
-            ui.hint(&hint)?;
+    if let Some(path) = baseline_path.as_ref().filter(|_| selection.write_baseline) {
+        let number = baseline::write(path, &findings)?;
+        writeln!(ui.err(), "wrote {} to {}", count(number, "finding"), escape(&path.to_string_lossy()))?;
+        return Ok(Exit::Success);
+    }
+    if let Some(path) = &baseline_path {
+        baseline::apply(path, &mut findings)?;
+    }
+    let scope = if args.confusable { CheckScope::Confusable } else { CheckScope::All };
+    match format {
+        Format::Json => report::write_json(ui, &findings, &fixed, confusable_pairs)?,
+        Format::Sarif => ui.write_json(&sarif::log(&findings.placed(), &fix::changes(&findings)))?,
+        Format::Github => {
+            let annotations = github::annotations(&findings.placed());
+            let (verdict, style) = report::verdict(&findings, scope);
+            ui.write_untrusted(annotations.as_bytes())?;
+            ui.line(style, &verdict)?;
         }
-        worst
-    };
+        Format::Text => {
+            report::write(ui, workspace, &findings, scope)?;
+            let all = targets.iter().filter(|_| args.skills.is_empty());
+            for hint in all.flat_map(|target| workspace.hints_about_unlisted(&target.library)) {
+                ui.hint(&hint)?;
+            }
+        }
+    }
+    let summary = Summary::of(&findings);
+    let exceeded = selection.max_warnings.filter(|most| summary.warnings > *most);
+    if let Some(most) = exceeded {
+        ui.warn(&format!("{}, more than the {most} of --max-warnings", count(summary.warnings, "warning")))?;
+    }
     match refusal {
         Some(error) => Err(error),
-        None => Ok(if worst == Some(Severity::Error) { Exit::No } else { Exit::Success }),
+        None if exceeded.is_some() || summary.worst() == Some(Severity::Error) => Ok(Exit::No),
+        None => Ok(Exit::Success),
     }
 }
 
@@ -120,7 +192,7 @@ fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<
     let (mut targets, mut names) = (Vec::new(), Vec::new());
     for given in &args.skills {
         match open_path(workspace, given, policy) {
-            Ok(library) => targets.push(Target { library, names: Vec::new() }),
+            Ok(library) => targets.push(Target { library, names: Vec::new(), paths: None }),
             Err(error) => names.push((given.to_string_lossy().into_owned(), error)),
         }
     }
@@ -142,7 +214,10 @@ fn open(workspace: &Workspace, args: &CheckArgs, policy: &Policy) -> Result<Vec<
                 !is_name(&name) || workspace.env.working_directory().join(&name).symlink_metadata().is_ok();
             return Err(library.find(&name).err().filter(|_| !is_path).unwrap_or(error));
         }
-        targets.push(Target { library, names: known });
+        targets.push(Target { library, names: known, paths: None });
+    }
+    if let Some(base) = &args.selection.changed {
+        changed::limit(workspace, &mut targets, base)?;
     }
     Ok(targets)
 }

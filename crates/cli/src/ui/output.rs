@@ -119,6 +119,11 @@ impl Ui {
         self.json
     }
 
+    /// Writes results as JSON from here on.
+    pub(crate) fn use_json(&mut self) {
+        self.json = true;
+    }
+
     /// Returns whether results go to a terminal, where raw control characters would do harm.
     pub(crate) fn out_is_terminal(&self) -> bool {
         self.out_is_terminal

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::links::{self, Link};
 use super::{Place, Reporter, RuleId};
+use crate::fix::respelled;
 use crate::policy::{Policy, ResourceListing};
 use crate::{Diagnostic, Document, FileEntry, FileKind, SkillName, SkillPath, Span, text};
 
@@ -198,9 +199,18 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
                     .at(place.span(&range));
             }
             Some(path) if !index.holds(&path) => {
+                let meant = respelled(&target, facts.files);
+                // A backslash is seldom part of a path.
+                if meant.is_empty() && target.contains('\\') {
+                    continue;
+                }
                 reporter
                     .report(RuleId::LinkBroken, format!("the link to {shown} leads to no file of the skill"))
-                    .help("add the file, or correct the link; paths are relative to the skill directory")
+                    .help(match meant.as_slice() {
+                        [path] => format!("write {path}, as `rep check --fix` does"),
+                        _ => "add the file, or correct the link; paths are relative to the skill directory"
+                            .to_owned(),
+                    })
                     .at(place.span(&range));
             }
             Some(path) => {
@@ -283,7 +293,9 @@ fn check_reference(
     let leads = |target: &str| {
         [directory, ""].iter().filter_map(|from| resolve(from, target)).any(|to| index.holds(&to))
     };
-    for Link { target, range } in links.iter().filter(|link| !leads(&link.target)) {
+    for Link { target, range } in
+        links.iter().filter(|link| !leads(&link.target) && !link.target.contains('\\'))
+    {
         let shown = text::shorten(target, 120);
         let is_outside = resolve(directory, target).is_none() || target.starts_with('/');
         let finding = if is_outside {

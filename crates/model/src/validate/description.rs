@@ -28,6 +28,10 @@ const WHEN: &[&str] = &[
     "best for",
     "essential for",
     "suitable for",
+    "designed for",
+    "intended for",
+    "recommended for",
+    "useful for",
     "skill is for",
     "load before",
     "use proactively",
@@ -45,7 +49,9 @@ const WHEN: &[&str] = &[
 ];
 
 /// Reports the problems of a description.
-pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
+///
+/// `needs_when` is false where a field says when to use the skill, or no model chooses it.
+pub(crate) fn check(description: &str, needs_when: bool, span: Option<Span>, reporter: &mut Reporter<'_>) {
     let policy = reporter.policy();
     let length = description.chars().count();
     if length > policy.description_max {
@@ -77,7 +83,7 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
             .at(span);
     }
     let folded = description.to_lowercase();
-    if !says_when(&folded) {
+    if needs_when && !says_when(&folded) {
         reporter
             .report(RuleId::DescriptionWhen, "the description does not say when to use the skill")
             .help("add a sentence that starts with \"Use when\"")
@@ -111,12 +117,21 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
 
 /// The wording is English; descriptions in other scripts are not judged by it.
 fn says_when(folded: &str) -> bool {
-    if WHEN.iter().any(|phrase| folded.contains(phrase)) {
+    if WHEN.iter().any(|phrase| folded.contains(phrase)) || folded.split(". ").any(begins_with_use) {
         return true;
     }
     let letters = folded.chars().filter(|c| c.is_alphabetic());
     let (all, ascii) = letters.fold((0, 0), |(all, ascii), c| (all + 1, ascii + usize::from(c.is_ascii())));
     ascii * 5 < all * 4
+}
+
+/// Returns whether `sentence` is like `use X for ...` or `before any ...`.
+fn begins_with_use(sentence: &str) -> bool {
+    let mut words = sentence.split_whitespace();
+    match words.next() {
+        Some("use") => words.take(6).any(|word| matches!(word, "for" | "to")),
+        word => matches!(word, Some("before" | "after" | "during" | "while" | "if")),
+    }
 }
 
 fn is_wide(c: char) -> bool {
@@ -412,11 +427,27 @@ mod tests {
     }
 
     #[test]
+    fn uses_and_moments_say_when() {
+        let says = |description: &str| says_when(&description.to_lowercase());
+        for description in [
+            "Use binance-cli for spot and futures trading.",
+            "Drives a browser. Use the command line of X to record pages.",
+            "Before executing a command of the user, filters it.",
+            "A planner designed for large projects.",
+        ] {
+            assert!(says(description), "{description}");
+        }
+        for description in ["Explains the project structure.", "Digital pets. Register and use them."] {
+            assert!(!says(description), "{description}");
+        }
+    }
+
+    #[test]
     fn short_descriptions_are_measured_by_what_they_say() {
         let policy = crate::Policy::default();
         let rules = |description: &str| {
             let mut reporter = Reporter::new(&policy);
-            check(description, None, &mut reporter);
+            check(description, true, None, &mut reporter);
             reporter.finish().iter().map(|found| found.rule).collect::<Vec<_>>()
         };
         assert_eq!(rules("飞书考勤打卡：查询自己的考勤打卡记录"), []);

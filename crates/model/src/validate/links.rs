@@ -35,7 +35,7 @@ fn file_target(url: &str) -> Option<String> {
         scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     });
     // Braces, dollars and angle brackets mark a place to fill in.
-    let is_placeholder = path.contains(['{', '}', '$', '<', '>', '*', ' ', '(', '"', '\\', '|', '…']);
+    let is_placeholder = path.contains(['{', '}', '$', '<', '>', '*', ' ', '(', '"', '|', '…']);
     if path.is_empty() || has_scheme || is_placeholder || path.starts_with(['~', '#', '@', '%']) {
         return None;
     }

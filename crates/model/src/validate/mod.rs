@@ -5,9 +5,10 @@ mod place;
 pub(crate) mod name;
 pub(crate) mod description;
 pub(crate) mod body;
-mod links;
+pub(crate) mod links;
 mod bundle;
 mod tools;
+mod suppression;
 
 pub use crate::rule::{RULES, Rule, RuleId};
 pub use bundle::{
@@ -16,4 +17,5 @@ pub use bundle::{
 pub use name::TOOL_NAMES;
 pub use place::Place;
 pub use reporter::{Finding, MAX_FINDINGS_PER_RULE, Reporter};
+pub use suppression::suppress;
 pub use tools::{MANY_TOOLS, SharedTool, ToolFacts, shared_tools, tools};

@@ -7,8 +7,10 @@ use repertoire::Entry;
 use repertoire::change::{FileKind, replace_file};
 use repertoire_model::text::count;
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
-use repertoire_model::{LineRange, SkillPath, repair};
+use repertoire_model::{Diagnostic, RuleId, fix};
 
+use super::findings::{Findings, path_inside, text_of};
+use super::sarif::FileFix;
 use super::target::Target;
 use crate::error::{CliError, not_written};
 use crate::ui::{Consent, Ui, escape};
@@ -37,15 +39,30 @@ pub(crate) fn run(
     targets: &[Target],
     yes: bool,
 ) -> Result<FixOutcome, CliError> {
-    let mut repairs = Vec::new();
+    let (mut repairs, mut left) = (Vec::new(), Vec::new());
     for target in targets {
         for entry in target.entries() {
-            repairs.extend(repair(&target.library, entry));
+            let Some((repair, unsafe_repairs)) = repair(&target.library, entry) else { continue };
+            repairs.extend(repair);
+            let path = workspace.shown(&manifest(entry).to_string_lossy());
+            left.extend(unsafe_repairs.iter().map(|(rule, reason)| format!("{path}: {rule}: {reason}")));
             repairs.extend(schema(ui, workspace, &target.library, entry)?);
         }
     }
+    if !left.is_empty() {
+        writeln!(
+            ui.err(),
+            "{} left to you, because no repair is safe to write:",
+            count(left.len(), "finding")
+        )?;
+        for line in &left {
+            writeln!(ui.err(), "  {}", escape(line))?;
+        }
+    }
     if repairs.is_empty() {
-        writeln!(ui.err(), "there is nothing to repair")?;
+        let nothing =
+            if left.is_empty() { "there is nothing to repair" } else { "nothing else can be repaired" };
+        writeln!(ui.err(), "{nothing}")?;
         return Ok(FixOutcome { written: Vec::new(), refusal: None });
     }
     for repair in &repairs {
@@ -85,13 +102,31 @@ fn write_all(repairs: &[Repair]) -> (Vec<String>, Option<CliError>) {
     (written, None)
 }
 
-fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
-    let file = SkillPath::new(&entry.manifest_file).ok()?;
-    let content = pollster::block_on(library.registry.read(entry, &file, LineRange::default())).ok()?;
-    let before = String::from_utf8(content.bytes).ok()?;
-    let after = repair::fix(&before)?;
-    let path = Path::new(&*entry.path).join(&*entry.manifest_file);
-    Some(Repair { path, before: Some(before), after })
+/// Returns the repair of the `SKILL.md` of `entry`, if there is one, and the repairs that are not safe.
+fn repair(library: &Library, entry: &Entry) -> Option<(Option<Repair>, Vec<(RuleId, String)>)> {
+    let before = text_of(library, entry, &entry.manifest_file)?;
+    let listing = pollster::block_on(library.registry.files(entry)).ok();
+    let files = listing.as_ref().map(|listing| &*listing.files).unwrap_or_default();
+    let path = manifest(entry);
+    let directory = path.parent().and_then(|directory| directory.file_name()?.to_str());
+    let (after, unsafe_repairs) = fix::fix(&before, directory, files);
+    Some((after.map(|after| Repair { path, before: Some(before), after }), unsafe_repairs))
+}
+
+fn manifest(entry: &Entry) -> PathBuf {
+    Path::new(&*entry.path).join(&*entry.manifest_file)
+}
+
+/// Returns the repairs of the skills that have a finding with one, as changes of files.
+pub(super) fn changes(findings: &Findings<'_>) -> Vec<FileFix> {
+    let is_repairable = |found: &Diagnostic| found.rule.is_repairable();
+    let skills = findings.skills.iter().filter(|skill| skill.diagnostics.iter().any(is_repairable));
+    let repairs = skills.filter_map(|skill| repair(skill.library, skill.entry)?.0);
+    let change = |repair: Repair| {
+        let path = path_inside(&findings.project, &repair.path.to_string_lossy());
+        Some(FileFix::new(path, &repair.before?, &repair.after))
+    };
+    repairs.filter_map(change).collect()
 }
 
 /// Returns the `schema.json` that a skill with a `tools.py` lacks, with the tools that Python's parser finds.

@@ -1,16 +1,18 @@
 //! Prints the findings.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use repertoire_app::view::{DiagnosticView, path_of};
 use repertoire_model::text::count;
-use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
+use repertoire_model::{Diagnostic, RuleId, Severity, State};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::target::{CheckedSkill, Target};
+use super::findings::{Findings, Texts};
+use super::target::CheckedSkill;
 use crate::error::CliError;
-use crate::ui::{Note, Style, Ui, render_note};
+use crate::ui::{Align, Note, Style, Table, Ui, render_note};
 use crate::wire::Workspace;
 
 /// The most findings of a skill that a person is shown.
@@ -24,19 +26,28 @@ pub(super) enum CheckScope {
     Confusable,
 }
 
-#[derive(Serialize, Default, Clone, Copy)]
-struct Summary {
+/// The number of findings from which on they are counted by rule behind the last of them.
+const COUNTED_BY_RULE: usize = 10;
+
+/// The findings in numbers.
+#[derive(Serialize, Default)]
+pub(super) struct Summary {
     errors: usize,
-    warnings: usize,
+    pub(super) warnings: usize,
     infos: usize,
+    /// The findings that comments in the skills suppress.
+    suppressed: usize,
+    /// The findings that the baseline lists.
+    in_baseline: usize,
+    rules: BTreeMap<&'static str, usize>,
 }
 
 impl Summary {
-    fn of(targets: &[Target], checked: &[CheckedSkill<'_>]) -> Self {
-        let found = checked.iter().flat_map(|checked| &checked.diagnostics);
-        let problems = targets.iter().flat_map(Target::problems);
-        let mut summary = Self::default();
-        for diagnostic in found.chain(problems.map(|problem| &problem.diagnostic)) {
+    pub(super) fn of(findings: &Findings<'_>) -> Self {
+        let Findings { suppressed, in_baseline, .. } = *findings;
+        let mut summary = Self { suppressed, in_baseline, ..Self::default() };
+        for diagnostic in findings.all() {
+            *summary.rules.entry(diagnostic.rule.as_str()).or_default() += 1;
             match diagnostic.severity {
                 Severity::Error => summary.errors += 1,
                 Severity::Warning => summary.warnings += 1,
@@ -46,7 +57,7 @@ impl Summary {
         summary
     }
 
-    fn worst(self) -> Option<Severity> {
+    pub(super) fn worst(&self) -> Option<Severity> {
         match self {
             Self { errors: 1.., .. } => Some(Severity::Error),
             Self { warnings: 1.., .. } => Some(Severity::Warning),
@@ -56,20 +67,18 @@ impl Summary {
     }
 }
 
-/// Writes everything as JSON, and returns the heaviest severity.
-pub(crate) fn write_json(
+/// Writes everything as JSON.
+pub(super) fn write_json(
     ui: &mut Ui,
-    targets: &[Target],
-    checked: &[CheckedSkill<'_>],
+    findings: &Findings<'_>,
     fixed: &[String],
     confusable: Option<Vec<Value>>,
-) -> Result<Option<Severity>, CliError> {
-    let summary = Summary::of(targets, checked);
+) -> Result<(), CliError> {
     let skill = |checked: &CheckedSkill<'_>| {
         let mut texts = Texts::new(checked);
         let finding = |found: &Diagnostic| {
             let mut view = DiagnosticView::of_skill(checked.entry, found);
-            view.column = found.span.and_then(|span| column(texts.get(found)?, span.start as usize));
+            view.column = texts.region(found).map(|region| region.column);
             view.help.clone_from(&found.help);
             view
         };
@@ -80,30 +89,55 @@ pub(crate) fn write_json(
             "diagnostics": checked.diagnostics.iter().map(finding).collect::<Vec<_>>(),
         })
     };
-    let problems = targets.iter().flat_map(Target::problems);
     let mut json = json!({
-        "skills": checked.iter().map(skill).collect::<Value>(),
-        "problems": problems.map(DiagnosticView::of_source).collect::<Vec<_>>(),
+        "skills": findings.skills.iter().map(skill).collect::<Value>(),
+        "problems": findings.problems.iter().map(DiagnosticView::of_source).collect::<Vec<_>>(),
         "fixed": fixed,
     });
     if let Some(pairs) = confusable {
         json["confusable"] = pairs.into();
     }
-    json["summary"] = serde_json::to_value(summary)?;
-    ui.write_json(&json)?;
-    Ok(summary.worst())
+    json["summary"] = serde_json::to_value(Summary::of(findings))?;
+    Ok(ui.write_json(&json)?)
 }
 
-/// Writes everything for people, and returns the heaviest severity.
-pub(crate) fn write(
+/// Writes how often each rule found something, the most frequent first.
+fn write_rules(ui: &mut Ui, findings: &Findings<'_>) -> Result<(), CliError> {
+    let mut rules: BTreeMap<RuleId, (Severity, usize)> = BTreeMap::new();
+    for found in findings.all() {
+        let (severity, number) = rules.entry(found.rule).or_insert((found.severity, 0));
+        (*severity, *number) = (found.severity.max(*severity), *number + 1);
+    }
+    let mut rules: Vec<_> = rules.into_iter().collect();
+    rules.sort_by_key(|(_, (severity, number))| Reverse((*severity, *number)));
+    let columns = vec![
+        ("FINDINGS", Align::Right, None),
+        ("SEVERITY", Align::Left, None),
+        ("RULE", Align::Left, Some(Style::Name)),
+        ("", Align::Elastic, Some(Style::Faint)),
+    ];
+    let mut table = Table::new(columns);
+    for (rule, (severity, number)) in rules {
+        table.cell(number.to_string());
+        table.cell(severity.as_str());
+        table.cell(rule.as_str());
+        table.cell(rule.rule().summary);
+    }
+    table.write(ui)?;
+    writeln!(ui.out())?;
+    Ok(())
+}
+
+/// Writes everything for people.
+pub(super) fn write(
     ui: &mut Ui,
     workspace: &Workspace,
-    targets: &[Target],
-    checked: &[CheckedSkill<'_>],
+    findings: &Findings<'_>,
     scope: CheckScope,
-) -> Result<Option<Severity>, CliError> {
+) -> Result<(), CliError> {
     let (width, is_coloured) = (ui.width(), ui.is_coloured());
-    for problem in targets.iter().flat_map(Target::problems) {
+    let checked = &findings.skills;
+    for problem in &findings.problems {
         let path = ui.shown(&workspace.shown(&problem.path));
         let message = ui.shown(&problem.diagnostic.message);
         let note = note(&problem.diagnostic, &message, &path, None);
@@ -129,29 +163,39 @@ pub(crate) fn write(
             writeln!(ui.out(), "and {more} more; `--json` tells all of them\n")?;
         }
     }
-    let summary = Summary::of(targets, checked);
-    let skills = count(checked.len(), "skill");
-    let (verdict, style) = match summary.worst() {
+    if findings.all().count() > COUNTED_BY_RULE {
+        write_rules(ui, findings)?;
+    }
+    let (verdict, style) = verdict(findings, scope);
+    ui.line(style, &verdict)?;
+    Ok(())
+}
+
+/// Returns the last line for people.
+pub(super) fn verdict(findings: &Findings<'_>, scope: CheckScope) -> (String, Style) {
+    let summary = Summary::of(findings);
+    let skills = count(findings.skills.len(), "skill");
+    let found = parts([(summary.errors, "error"), (summary.warnings, "warning"), (summary.infos, "info")]);
+    let (mut verdict, style) = match summary.worst() {
         None if scope == CheckScope::Confusable => {
             (format!("{skills}, none that could be mixed up; nothing else was checked"), Style::Good)
         }
         Some(_) if scope == CheckScope::Confusable => {
-            (format!("{} in {skills}; nothing else was checked", parts(summary)), Style::Warning)
+            (format!("{found} in {skills}; nothing else was checked"), Style::Warning)
         }
-        Some(Severity::Error) => (format!("{} in {skills}", parts(summary)), Style::Error),
-        Some(Severity::Warning) => (format!("{} in {skills}, no errors", parts(summary)), Style::Warning),
-        Some(Severity::Info) => {
-            (format!("{} in {skills}, no errors or warnings", parts(summary)), Style::Good)
-        }
+        Some(Severity::Error) => (format!("{found} in {skills}"), Style::Error),
+        Some(Severity::Warning) => (format!("{found} in {skills}, no errors"), Style::Warning),
+        Some(Severity::Info) => (format!("{found} in {skills}, no errors or warnings"), Style::Good),
         None => (format!("{skills}, nothing to report"), Style::Good),
     };
-    ui.line(style, &verdict)?;
-    Ok(summary.worst())
+    let left_out = [(summary.suppressed, "suppressed by comments"), (summary.in_baseline, "in the baseline")];
+    for (number, place) in left_out.into_iter().filter(|(number, _)| *number > 0) {
+        verdict.push_str(&format!("; {number} {place}"));
+    }
+    (verdict, style)
 }
 
-fn parts(summary: Summary) -> String {
-    let Summary { errors, warnings, infos } = summary;
-    let parts = [(errors, "error"), (warnings, "warning"), (infos, "info")];
+fn parts(parts: [(usize, &str); 3]) -> String {
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
     parts.map(|(number, word)| count(number, word)).collect::<Vec<_>>().join(", ")
 }
@@ -169,37 +213,5 @@ fn note<'a>(found: &'a Diagnostic, message: &'a str, path: &'a str, text: Option
         path,
         place,
         line: found.line(),
-    }
-}
-
-/// Returns the column, counted in characters from 1, of the byte at `offset`.
-fn column(text: &str, offset: usize) -> Option<usize> {
-    let before = text.get(..offset)?;
-    let start = before.rfind('\n').map_or(0, |index| index + 1);
-    Some(before[start..].chars().count() + 1)
-}
-
-/// The texts of the files that findings point into, each read once.
-struct Texts<'a> {
-    checked: &'a CheckedSkill<'a>,
-    texts: BTreeMap<String, Option<String>>,
-}
-
-impl<'a> Texts<'a> {
-    fn new(checked: &'a CheckedSkill<'a>) -> Self {
-        Self { checked, texts: BTreeMap::new() }
-    }
-
-    fn get(&mut self, found: &Diagnostic) -> Option<&str> {
-        found.span?;
-        let CheckedSkill { library, entry, .. } = self.checked;
-        let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
-        let text = self.texts.entry(file.to_owned()).or_insert_with(|| {
-            let path = SkillPath::new(file).ok()?;
-            let content =
-                pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
-            String::from_utf8(content.bytes).ok()
-        });
-        text.as_deref()
     }
 }

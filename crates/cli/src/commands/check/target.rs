@@ -1,5 +1,7 @@
 //! The skills that are checked.
 
+use std::collections::BTreeSet;
+
 use repertoire::Entry;
 use repertoire::provider::Problem;
 use repertoire_model::Diagnostic;
@@ -11,13 +13,17 @@ pub(super) struct Target {
     pub(super) library: Library,
     /// The names of the skills; all of them if it is empty.
     pub(super) names: Vec<String>,
+    /// The paths of the skills, where `--changed` limits them.
+    pub(super) paths: Option<BTreeSet<String>>,
 }
 
 impl Target {
     /// Returns the skills to check.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let is_meant =
-            |entry: &&Entry| self.names.is_empty() || self.names.iter().any(|name| is_named(entry, name));
+        let is_meant = |entry: &&Entry| {
+            (self.names.is_empty() || self.names.iter().any(|name| is_named(entry, name)))
+                && self.paths.as_ref().is_none_or(|paths| paths.contains(&*entry.path))
+        };
         self.library.snapshot.entries().iter().filter(is_meant)
     }
 
