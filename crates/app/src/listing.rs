@@ -151,7 +151,7 @@ impl ClientListing {
     /// characters of descriptions that the others gain without them.
     fn obsolete<'l>(&self, listing: &'l SimulatedListing) -> (BTreeSet<&'l str>, usize) {
         let length = |skill: &OfferedSkill| skill.description.len() + 2 * skill.name.len();
-        let lost = listing.skills.iter().filter(|listed| listed.shown != Shown::Whole);
+        let lost = listing.skills.iter().filter(|listed| listed.shown != ShownPart::Whole);
         // A skill that is used more than all of these is worth its room.
         let most = lost.map(|listed| listed.skill.uses).fold(0.0, f64::max);
         let is_shown = |it: &&ListedSkill| it.characters() > 0 && it.skill.uses <= most;
