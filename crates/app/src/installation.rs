@@ -201,7 +201,9 @@ fn cargo_command(file: &Path) -> Option<String> {
     Some(match source.split_once('+') {
         Some(("path", path)) => {
             let path = path.strip_prefix("file://").unwrap_or(path);
-            let is_clone = Path::new(path).ancestors().any(|directory| directory.join(".git").exists());
+            let is_clone = Path::new(path)
+                .ancestors()
+                .any(|directory| fs::symlink_metadata(directory.join(".git")).is_ok());
             let path = shell_word(path);
             let pull = if is_clone { format!("git -C {path} pull && ") } else { String::new() };
             format!("{pull}cargo install --locked --path {path}")
