@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 121_794;
+const ALL: usize = 121_795;
 
 /// The most lines of single crates, by directory.
 const CRATES: &[(&str, usize)] = &[("app", 8_596), ("cli", 19_931)];
