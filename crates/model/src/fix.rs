@@ -97,7 +97,8 @@ fn with_name(text: &str, directory: &str, leave: &mut dyn FnMut(RuleId, String))
     let written: Vec<&MappingEntry> = entries.iter().filter(|entry| entry.key.text == "name").collect();
     let mut fixed = text.to_owned();
     match written.as_slice() {
-        [] if is_plain => {
+        // The first key may be indented, and would go on behind the name.
+        [] if is_plain && entries.first().is_some_and(|entry| entry.key.range.start == 0) => {
             let ending = if fenced.yaml.ends_with("\r\n") { "\r\n" } else { "\n" };
             fixed.insert_str(fenced.offset, &format!("name: {directory}{ending}"));
         }

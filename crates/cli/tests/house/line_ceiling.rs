@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 122_348;
+const ALL: usize = 122_355;
 
 /// The most lines of single crates, by directory.
-const CRATES: &[(&str, usize)] = &[("app", 8_703), ("cli", 20_111)];
+const CRATES: &[(&str, usize)] = &[("app", 8_705), ("cli", 20_115)];
 /// Returns `true` for files that hold tests alone, benchmarks and examples.
 fn is_test_file(path: &Path) -> bool {
     let mut directories = path.iter().filter_map(|part| part.to_str());

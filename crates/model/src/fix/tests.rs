@@ -45,6 +45,7 @@ fn a_name_becomes_that_of_the_directory_if_it_is_loaded_by_it() {
     check(&skill("name: PDF Tools\n"), &named);
     check(&skill("name: \"pdf tools\"\n"), &named);
     check(&skill(""), &named);
+    assert_eq!(run("---\n  description: Fills forms.\n---\ntext\n"), (None, Vec::new()));
     let left = "name-directory: only you know if `forms` or the directory is right, and who uses the name";
     assert_eq!(run(&skill("name: forms\n")), (None, vec![left.to_owned()]));
 }

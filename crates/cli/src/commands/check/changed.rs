@@ -30,7 +30,8 @@ pub(super) fn limit(workspace: &Workspace, targets: &mut [Target], base: &str) -
         let mut names: BTreeSet<String> = changed.iter().map(|entry| entry.name().to_string()).collect();
         // A skill that was removed is known by its directory.
         let is_manifest = |file: &&PathBuf| {
-            file.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md")) && !file.exists()
+            file.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
+                && file.symlink_metadata().is_err()
         };
         let removed = files.iter().filter(is_manifest).filter_map(|file| file.parent()?.file_name());
         names.extend(removed.map(|name| name.to_string_lossy().into_owned()));

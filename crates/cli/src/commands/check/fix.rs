@@ -102,8 +102,11 @@ fn write_all(repairs: &[Repair]) -> (Vec<String>, Option<CliError>) {
     (written, None)
 }
 
+/// The rule of a finding whose repair is not safe to write, and the reason.
+type UnsafeRepair = (RuleId, String);
+
 /// Returns the repair of the `SKILL.md` of `entry`, if there is one, and the repairs that are not safe.
-fn repair(library: &Library, entry: &Entry) -> Option<(Option<Repair>, Vec<(RuleId, String)>)> {
+fn repair(library: &Library, entry: &Entry) -> Option<(Option<Repair>, Vec<UnsafeRepair>)> {
     let before = text_of(library, entry, &entry.manifest_file)?;
     let listing = pollster::block_on(library.registry.files(entry)).ok();
     let files = listing.as_ref().map(|listing| &*listing.files).unwrap_or_default();
