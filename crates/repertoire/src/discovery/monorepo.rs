@@ -1,6 +1,6 @@
 //! Skills of packages below the working directory, as Claude Code reads them when it works on files of the package.
 
-use std::fs::{DirEntry, read_dir};
+use std::fs::{DirEntry, read_dir, symlink_metadata};
 use std::path::{Path, PathBuf};
 
 use super::clients::CANONICAL;
@@ -34,7 +34,7 @@ pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<
         level.sort_unstable();
         level.truncate(room);
         room -= level.len();
-        level.retain(|directory| !directory.join(".git").exists());
+        level.retain(|directory| symlink_metadata(directory.join(".git")).is_err());
         for package in &level {
             let label =
                 package.strip_prefix(repository).unwrap_or(package).to_string_lossy().replace('\\', "/");

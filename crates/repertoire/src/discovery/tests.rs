@@ -76,7 +76,7 @@ fn the_project_reaches_from_here_to_the_repository() {
         ])
     );
     let mut labels = with_user(&["project:.agents/skills", "project:.claude/skills"]);
-    labels.push("project:sub/dir/.agents/skills".to_owned());
+    labels.push("project:sub/dir/.agents/skills");
     assert_eq!(layout.labels("home/code/repo"), labels);
     // Without a repository only the working directory counts.
     assert_eq!(layout.labels("home/code/loose"), with_user(&["project:.agents/skills"]));
