@@ -846,8 +846,8 @@ fn skills_that_an_added_one_requires_come_along() {
 #[test]
 fn a_required_skill_is_found_in_the_source_of_another_skill() {
     let (sandbox, repository) = (empty_project(), Repository::new());
-    repository.write("skills/b/SKILL.md", &skill("b", "# B\n"));
-    repository.write("skills/other/SKILL.md", &skill("other", "# Other\n"));
+    repository.write("skills/b/SKILL.md", skill("b", "# B\n"));
+    repository.write("skills/other/SKILL.md", skill("other", "# Other\n"));
     repository.commit();
     sandbox.write("../source/a/SKILL.md", requiring("a", "b, nowhere"));
     let nowhere = sandbox.run(&["add", "../source", "-s", "a"]);

@@ -75,14 +75,17 @@ fn the_project_reaches_from_here_to_the_repository() {
             "project:../../.claude/skills"
         ])
     );
-    let mut labels = with_user(&["project:.agents/skills", "project:.claude/skills"]);
-    labels.push("project:sub/dir/.agents/skills");
-    assert_eq!(layout.labels("home/code/repo"), labels);
+    let with_package =
+        |project: &[&'static str]| [with_user(project), vec!["project:sub/dir/.agents/skills"]].concat();
+    assert_eq!(
+        layout.labels("home/code/repo"),
+        with_package(&["project:.agents/skills", "project:.claude/skills"])
+    );
     // Without a repository only the working directory counts.
     assert_eq!(layout.labels("home/code/loose"), with_user(&["project:.agents/skills"]));
     assert_eq!(
         layout.labels("home/code/repo/sub"),
-        with_user(&["project:../.agents/skills", "project:../.claude/skills"])
+        with_package(&["project:../.agents/skills", "project:../.claude/skills"])
     );
     assert_eq!(layout.labels("no/such/place"), user);
 }
