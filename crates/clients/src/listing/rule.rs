@@ -29,7 +29,7 @@ pub struct ListingRule {
     pub user_wins: Option<bool>,
     /// True if skills whose author keeps them for people are left out.
     pub leaves_out_manual: bool,
-    /// True if skills with `paths`, and skills of packages below, are listed only after a file of theirs was used.
+    /// True if skills with `paths`, and of packages below, are listed only after a file of theirs was used.
     pub waits_for_paths: bool,
     /// The names and description lengths of the client's own skills, which share the budget.
     pub own: &'static [(&'static str, usize)],

@@ -1,4 +1,4 @@
-//! Skills of packages below the working directory, as Claude Code reads them when it works on files of the package.
+//! Skills of packages below the working directory, which Claude Code reads with files of the package.
 
 use std::fs::{DirEntry, read_dir, symlink_metadata};
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ const DIRECTORIES: [&str; 2] = [CANONICAL, ".claude/skills"];
 /// The number of levels below the working directory that are searched.
 const MAX_DEPTH: usize = 3;
 
-/// The most directories that are searched, and entries of a level that are read: every command does it. Near ones come first.
+/// The most directories that are searched, near ones first, and entries of a level: every command does it.
 const MAX_DIRECTORIES: usize = 1_000;
 const MAX_ENTRIES: usize = 10_000;
 
 /// Directories of files that no one works on, beside others that are never searched for skills.
 pub const GENERATED: [&str; 5] = ["__pycache__", "build", "dist", "vendor", "venv"];
 
-/// Returns the directories of skills in packages below `working_directory`, which lies in `repository`: nearest first,
-/// each with a label that has its path in the repository. Links are not followed, and other repositories are left out.
+/// Returns the directories of skills in packages below `working_directory` in `repository`, nearest first,
+/// each with a label that has its path. Links are not followed, and other repositories are left out.
 pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<(String, PathBuf)> {
     let limits = ScanLimits::default();
     let is_searched = |entry: &DirEntry| {
@@ -45,8 +45,8 @@ pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<
     roots
 }
 
-/// Returns the directory of the package, relative to its repository, whose skills the source `label` has; `None` if it
-/// is not below the working directory.
+/// Returns the directory of the package, relative to its repository, whose skills the source `label` has;
+/// `None` if it is not below the working directory.
 pub fn package_of(label: &str) -> Option<&str> {
     let (package, _) = label.strip_prefix("project:")?.split_once("/.")?;
     (!package.starts_with('.')).then_some(package)

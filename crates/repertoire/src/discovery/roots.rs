@@ -243,7 +243,7 @@ pub fn discover(input: &DiscoveryInput) -> Discovery {
     if input.user {
         candidates.extend(user_candidates(input));
     }
-    // Last, so that skills of packages take no name from others. Without a repository, or at home, other projects lie below.
+    // Last, so that packages take no name from others. Without a repository, other projects lie below.
     let (directory, home) = (resolve(&input.working_directory), input.home.as_deref().map(resolve));
     if let Some(repository) = repository_root(&directory, home.as_deref())
         && input.project

@@ -150,7 +150,7 @@ impl Entry {
         self.state == State::Active && self.allows_models()
     }
 
-    /// Returns `true` if one of the globs in its `paths` matches one of `files`, or one of them is in its package.
+    /// Returns `true` if a glob in its `paths` matches one of `files`, or one of them is in its package.
     pub fn is_about(&self, files: &FileMatcher) -> bool {
         files.matches_any(&self.document.manifest.paths)
             || package_of(&self.source).is_some_and(|package| files.matches_any(&[format!("{package}/")]))

@@ -47,7 +47,7 @@ pub(super) fn required<'s>(
     required
 }
 
-/// Fetches the sources of skills that were added before, and an index again, of which only chosen skills were fetched.
+/// Fetches the sources of skills added before; an index again, because only chosen skills were fetched.
 pub(super) fn other_sources(
     ui: &mut Ui,
     workspace: &Workspace,
@@ -78,8 +78,8 @@ pub(super) fn other_sources(
     Ok(found)
 }
 
-/// Returns the skills of `required` that are added too, after asking, and warns about the others. The switches are
-/// `--yes` and `--no-requires`.
+/// Returns the skills of `required` that are added too, after asking, and warns about the others. The
+/// switches are `--yes` and `--no-requires`.
 pub(super) fn agreed<'s>(
     ui: &mut Ui,
     (yes, no_requires): (bool, bool),

@@ -159,7 +159,7 @@ impl CodeTool {
 
 impl CodeSkill {
     fn defined(self, host: &Arc<Host>) -> Result<SkillDefinition, ProtocolRefusal> {
-        // JSON is YAML, so the fields are read as the fields of a file are; but YAML has some characters as escapes only.
+        // JSON is YAML, so the fields are read as in a file; but YAML has some characters as escapes only.
         let mut text = "---\n".to_owned();
         for letter in self.frontmatter.to_string().chars() {
             match letter {
