@@ -408,6 +408,8 @@ const cases = {
       const page = await open(await sample.start(), { viewport: { width: 1200, height: 720 } });
       await visit(page, "/");
       await page.screenshot({ path: join(output, "readme.png") });
+      // A page that outlives its server reports that it cannot be reached.
+      await page.close();
     } finally {
       await sample.end();
     }
@@ -422,6 +424,7 @@ const cases = {
         await accessible(page);
         await page.screenshot({ path: join(output, `empty${path.replace("/", "-")}.png`), fullPage: true });
       }
+      await page.close();
     } finally {
       await empty.end();
     }

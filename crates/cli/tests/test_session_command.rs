@@ -236,7 +236,8 @@ fn a_greeting_of_a_newer_host_is_understood() {
     let catalog = host.ask(json!({"op": "catalog", "session": session}));
     assert!(catalog["text"].as_str().unwrap().contains("greet"), "{catalog}");
     let refused = host.ask(json!({"op": "open", "skills": ["nope"]}));
-    assert_eq!(refused["error"]["message"], "no skill matches `nope`", "{refused}");
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("no skill matches `nope`"), "{refused}");
     assert_eq!(host.end(), Some(0));
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::{read, sources};
 
 /// The most lines of all crates together.
-const ALL: usize = 122_355;
+const ALL: usize = 122_356;
 
 /// The most lines of single crates, by directory.
 const CRATES: &[(&str, usize)] = &[("app", 8_705), ("cli", 20_115)];

@@ -16,6 +16,7 @@ pub(crate) struct ListingsQuery {
     /// Only that of this client, found on this machine or not.
     pub(crate) client: Option<String>,
     /// The tokens of its context window.
+    #[schemars(extend("maximum" = 4_294_967_295_u32))]
     pub(crate) window: Option<u32>,
 }
 
