@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use repertoire::discovery::{Place, Tier, package_of};
+use repertoire::discovery::{Place, Tier};
 use repertoire::record::RecordKind;
+use repertoire::registry::package_of;
 use repertoire_model::Pattern;
 
 use crate::disable::RecordedChange;

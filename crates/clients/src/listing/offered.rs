@@ -1,6 +1,6 @@
 //! The skills that a client reads from files.
 
-use repertoire::discovery::package_of;
+use repertoire::registry::package_of;
 use repertoire::{Entry, Snapshot};
 
 use super::rule::{ListingRule, OfferedSkill};

@@ -14,7 +14,7 @@ mod tests;
 pub use clients::{
     CANONICAL, CLIENT_DIRECTORIES, CLIENT_HOMES, ClientDirectories, ClientHome, UserDirectories,
 };
-pub use monorepo::{GENERATED, package_of};
+pub use monorepo::GENERATED;
 pub use packages::packages;
 pub use packs::packs;
 pub use plugins::{Plugin, is_plugin, plugin};

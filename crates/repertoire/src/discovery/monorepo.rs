@@ -44,10 +44,3 @@ pub(super) fn package_roots(working_directory: &Path, repository: &Path) -> Vec<
     }
     roots
 }
-
-/// Returns the directory of the package, relative to its repository, whose skills the source `label` has;
-/// `None` if it is not below the working directory.
-pub fn package_of(label: &str) -> Option<&str> {
-    let (package, _) = label.strip_prefix("project:")?.split_once("/.")?;
-    (!package.starts_with('.')).then_some(package)
-}

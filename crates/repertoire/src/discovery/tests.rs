@@ -327,7 +327,7 @@ fn skills_of_packages_below_the_working_directory_come_last() {
     );
     assert_eq!(layout.labels("home/plain"), ["user:.claude/skills"]);
     assert_eq!(layout.labels("home"), ["user:.claude/skills"]);
-    let packages = root.map(crate::discovery::package_of);
+    let packages = root.map(crate::registry::package_of);
     assert_eq!(packages, [None, None, Some("packages/web"), Some("packages/web"), Some("a/b/c")]);
-    assert_eq!(crate::discovery::package_of("project:../../.claude/skills"), None);
+    assert_eq!(crate::registry::package_of("project:../../.claude/skills"), None);
 }

@@ -29,7 +29,7 @@ pub use publication::Publication;
 pub use releases::ReleaseFollower;
 pub(crate) use requires::{cycle, required};
 pub use resources::available_files;
-pub use snapshot::{Entry, Lookup, Route, Snapshot};
+pub use snapshot::{Entry, Lookup, Route, Snapshot, package_of};
 pub(crate) use snapshot::{holder, nearest_among, respelled, told_source};
 pub use subscription::Subscription;
 pub use visible::VisibleSkills;

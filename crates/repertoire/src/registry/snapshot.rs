@@ -12,7 +12,6 @@ use repertoire_model::scope::Scope;
 use repertoire_model::{Diagnostic, Document, Policy, RuleId, Severity, SkillName, Standing, State, text};
 
 use super::visible_cache::VisibleCache;
-use crate::discovery::package_of;
 use crate::event::Event;
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -160,6 +159,13 @@ impl Entry {
     pub fn allows_models(&self) -> bool {
         !self.document.manifest.disable_model_invocation
     }
+}
+
+/// Returns the directory of the package, relative to its repository, whose skills the source `label` has;
+/// `None` if it is not below the working directory.
+pub fn package_of(label: &str) -> Option<&str> {
+    let (package, _) = label.strip_prefix("project:")?.split_once("/.")?;
+    (!package.starts_with('.')).then_some(package)
 }
 
 /// The result of looking a name up.
