@@ -61,7 +61,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Prints the figures of all rankers for `queries`, those of authors who are `seen` and of others apart: the
+/// Prints the figures of all rankers for `queries`, apart for authors who are `seen` and for others: the
 /// mean of both hides what a change loses on skills that nothing was trained on.
 fn measure_file(
     arguments: &Arguments,

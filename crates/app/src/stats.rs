@@ -207,7 +207,7 @@ struct SessionEvent {
     digest: Option<String>,
 }
 
-/// The skills of the library, to recognise their events among those of other libraries with the same store.
+/// The skills of the library, to recognise their events where other libraries use the same store.
 struct OwnSkills<'a> {
     library: &'a Library,
     entries: BTreeMap<&'a str, &'a Entry>,

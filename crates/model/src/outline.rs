@@ -22,7 +22,7 @@ pub const MAX_SECTIONS: usize = 40;
 
 /// Returns the sections of the instructions that start at byte `body_offset` of a `SKILL.md`, in order.
 ///
-/// Lines are those of the whole file; `price` says how many tokens a text has. A section lasts until the next
+/// Lines count in the whole file; `price` says how many tokens a text has. A section lasts until the next
 /// heading of its level or a higher one, so it holds its sub-sections. Text without headings has no outline.
 ///
 /// ```

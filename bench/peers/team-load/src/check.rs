@@ -70,7 +70,7 @@ impl<'p> Checker<'p> {
     fn expect_in_scope(&mut self, request: &Request, body: &[u8]) -> Result<(), Fault> {
         let is_of_name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
         let mut words = body.split(|byte| !is_of_name(byte));
-        // Names with a number are no words of a text; real skills may be called like a word, and so are only
+        // Names with a number do not occur in texts; real skills may be called like a word, and so are only
         // looked for where JSON has a name.
         while let Some(word) = words.find(|word| word.len() > 6 && word.contains(&b'-') && word.ends_with_number()) {
             self.expect_name_in_scope(request, &String::from_utf8_lossy(word))?;

@@ -13,7 +13,7 @@ use crate::wire::Workspace;
 /// The most bytes of a file with a token.
 const MAX_BYTES: u64 = 8 * 1024;
 
-/// Returns the tokens: that of `file` and of the environment, for `agent`, and those of configured agents.
+/// Returns the tokens of `file` and of the environment, for `agent`, and the tokens of configured agents.
 pub(super) fn read(
     workspace: &Workspace,
     file: Option<&Path>,

@@ -14,7 +14,7 @@ pub const BUDGET_VARIABLE: &str = "SLASH_COMMAND_TOOL_CHAR_BUDGET";
 const PART: &str = "skillListingBudgetFraction";
 const LONGEST: &str = "skillListingMaxDescChars";
 
-/// The files of settings in the project, which win over those of the user.
+/// The project's settings files, which win over the user's.
 const PROJECT_FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
 /// Returns `rule` as the settings of the user and the project change it, and each that does with its place.

@@ -115,7 +115,7 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
     }
     if options.network {
         // Of netlink only NETLINK_ROUTE, with which programs list network addresses; commands lack privileges
-        // to change them. Unix sockets are not the network: those of some services control the machine.
+        // to change them. Unix sockets are not the network: the sockets of some services control the machine.
         let values = vec![
             (libc::AF_INET as u32, None),
             (libc::AF_INET6 as u32, None),
