@@ -77,7 +77,7 @@ pub(crate) struct ServeArgs {
     /// at every address with --exec or --allow-write
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Ask every HTTP client for a token, also on a loopback address; those of `rep team token` are accepted
+    /// Ask every HTTP client for a token, also on a loopback address; tokens of `rep team token` count
     /// on every address
     #[arg(long, conflicts_with = "stdio")]
     require_token: bool,

@@ -34,7 +34,7 @@ use requires::SourceSkills;
 /// of a page of one; a path such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server;
 /// https://HOST with an index of skills, such as another rep serve; npm:PACKAGE or pypi:PACKAGE; or
 /// `samples`, the sample library that this program carries, of which all are added unless some are named.
-/// What arrives is checked and shown before it is put in place, in .agents/skills of the project or of the
+/// Skills are checked and shown before they are put in place, in .agents/skills of the project or of the
 /// user, and recorded in repertoire.lock. Scripts stay unapproved. An existing skill is never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
